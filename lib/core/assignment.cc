@@ -1,0 +1,64 @@
+#include "core/assignment.h"
+
+#include <algorithm>
+
+#include "util/error.h"
+
+namespace afore {
+
+void count_tiles(std::span<const std::int64_t> counts, std::int64_t tile_tokens, std::vector<std::int64_t>& tiles) {
+  tiles.resize(counts.size());
+  for (std::size_t e = 0; e < counts.size(); ++e) tiles[e] = ceil_div(counts[e], tile_tokens);
+}
+
+WorkerLoads worker_loads(std::span<const TileShare> assignment, int workers, const LayerCost& cost) {
+  WorkerLoads loads;
+  loads.tiles.assign(workers, 0);
+  loads.activated.assign(workers, 0);
+  for (const TileShare& share : assignment) {
+    loads.tiles[share.worker] += share.tiles;
+    loads.activated[share.worker] += 1;
+  }
+  for (int w = 0; w < workers; ++w) {
+    loads.max_tiles = std::max(loads.max_tiles, loads.tiles[w]);
+    loads.max_ns = std::max(loads.max_ns, cost.ffn_ns(loads.tiles[w], loads.activated[w]));
+  }
+  return loads;
+}
+
+std::vector<TokenShare> token_shares(std::span<const TileShare> assignment, std::span<const std::int64_t> counts,
+                                     std::int64_t tile_tokens, const LayerPlacement& placement) {
+  std::vector<TokenShare> result(assignment.size());
+  for (std::size_t begin = 0; begin < assignment.size();) {
+    const int expert = assignment[begin].expert;
+    const int primary = placement.primary(expert);
+    std::int64_t left = counts[expert];
+    std::size_t end = begin, primary_at = assignment.size();
+    for (; end < assignment.size() && assignment[end].expert == expert; ++end) {
+      const TileShare& share = assignment[end];
+      result[end] = {expert, share.worker, 0};
+      if (share.worker == primary) {
+        primary_at = end;
+      } else {
+        result[end].tokens = std::min(share.tiles * tile_tokens, left);
+        left -= result[end].tokens;
+      }
+    }
+    if (primary_at < assignment.size()) {
+      result[primary_at].tokens = left;
+      left = 0;
+    }
+    AFORE_CHECK(left == 0, "assignment does not cover the demand");
+    begin = end;
+  }
+  return result;
+}
+
+std::vector<TileShare> primary_assignment(std::span<const std::int64_t> tiles, const LayerPlacement& placement) {
+  std::vector<TileShare> assignment;
+  for (std::size_t e = 0; e < tiles.size(); ++e)
+    if (tiles[e] > 0) assignment.push_back({static_cast<int>(e), placement.primary(static_cast<int>(e)), tiles[e]});
+  return assignment;
+}
+
+}  // namespace afore

@@ -1,0 +1,50 @@
+#pragma once
+// Splitting a target's tokens over the workers that hold its experts.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/cost_model.h"
+#include "core/ids.h"
+#include "core/placement.h"
+
+namespace afore {
+
+// `tiles` > 0 tiles of `expert` run on `worker`. A list is sorted by (expert, worker), each pair once.
+struct TileShare {
+  int expert = 0;
+  int worker = 0;
+  std::int64_t tiles = 0;
+  bool operator==(const TileShare&) const = default;
+};
+
+struct TokenShare {
+  int expert = 0;
+  int worker = 0;
+  std::int64_t tokens = 0;
+  bool operator==(const TokenShare&) const = default;
+};
+
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// n_e = ceil(d_e / tile_tokens) (AFORE Eq. 4; whole-tile splits cost nothing: docs/metrics.md "alignment").
+void count_tiles(std::span<const std::int64_t> counts, std::int64_t tile_tokens, std::vector<std::int64_t>& tiles);
+
+// What each worker gets: index = worker.
+struct WorkerLoads {
+  std::vector<std::int64_t> tiles;
+  std::vector<std::int64_t> activated;  // experts with work there
+  std::int64_t max_tiles = 0;
+  Nanos max_ns = 0;  // max over workers of cost.ffn_ns(tiles, activated)
+};
+WorkerLoads worker_loads(std::span<const TileShare> assignment, int workers, const LayerCost& cost);
+
+// Tokens by the rule of docs/records.md: redundant workers in rank order take min(tiles*tile_tokens, what remains),
+// the primary the rest. Result sorted like the assignment; pairs that end with 0 tokens are kept with 0.
+std::vector<TokenShare> token_shares(std::span<const TileShare> assignment, std::span<const std::int64_t> counts,
+                                     std::int64_t tile_tokens, const LayerPlacement& placement);
+
+// Everything on the primaries.
+std::vector<TileShare> primary_assignment(std::span<const std::int64_t> tiles, const LayerPlacement& placement);
+
+}  // namespace afore

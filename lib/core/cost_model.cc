@@ -1,0 +1,124 @@
+#include "core/cost_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "util/error.h"
+
+namespace afore {
+namespace {
+
+Nanos whole_ns(double ns) { return static_cast<Nanos>(std::floor(ns + 0.5)); }
+
+// Peak rates, HBM and NVLink from public data sheets; 0.8 of HBM and the 10 us point-to-point latency are the
+// empirical factors published with the measured tables cited in docs/metrics.md; 0.6 of the tensor-core peak is an
+// assumption for small-M grouped GEMMs. Control latency, scheduler and sampling times are assumptions, named there.
+const std::array<HardwareProfile, 3> kProfiles = {{
+    {"a100", 312e12, 0.6, 2.039e12, 0.8, 300e9, 0.8, 10'000, 300e9, 10'000, 5'000, 5'000, 5'000, 10'000, 20'000,
+     kAbsent, kAbsent},
+    {"h100", 989e12, 0.6, 3.35e12, 0.8, 450e9, 0.8, 10'000, 450e9, 10'000, 5'000, 5'000, 5'000, 10'000, 20'000, kAbsent,
+     kAbsent},
+    {"h200", 989e12, 0.6, 4.8e12, 0.8, 450e9, 0.8, 10'000, 450e9, 10'000, 5'000, 5'000, 5'000, 10'000, 20'000, kAbsent,
+     kAbsent},
+}};
+
+void require(std::int64_t value, const char* key) {
+  if (value <= 0)
+    throw Error(
+        ErrorKind::usage, std::string("the model's ") + key + " is not known",
+        "give --model PRESET to the tool that starts the stream, or a --cost file with ffn_c1_ns and ffn_c2_ns");
+}
+
+}  // namespace
+
+const HardwareProfile* find_hardware_profile(const std::string& name) {
+  for (const HardwareProfile& profile : kProfiles)
+    if (profile.name == name) return &profile;
+  return nullptr;
+}
+
+std::vector<std::string> hardware_profile_names() {
+  std::vector<std::string> names;
+  for (const HardwareProfile& profile : kProfiles) names.push_back(profile.name);
+  return names;
+}
+
+LayerCost layer_cost(const HardwareProfile& profile, const ModelSpec& model, std::int64_t tile_tokens) {
+  LayerCost cost;
+  cost.c0_ns = profile.ffn_c0_ns;
+  cost.tile_tokens = tile_tokens;
+  if (profile.ffn_c1_ns != kAbsent) {
+    cost.c1_ns = profile.ffn_c1_ns;
+  } else {
+    require(model.hidden, "hidden size");
+    require(model.moe_intermediate, "moe_intermediate");
+    // gate, up and down projections: 3 matrices, 2 operations per weight and token. Experts stored in one byte per
+    // weight (FP8) run at twice the 16-bit rate.
+    const double weights = 3.0 * static_cast<double>(model.hidden) * static_cast<double>(model.moe_intermediate);
+    const bool one_byte = model.expert_bytes > 0 && static_cast<double>(model.expert_bytes) < 1.5 * weights;
+    const double rate = profile.flops_per_s * profile.flops_efficiency * (one_byte ? 2 : 1);
+    cost.c1_ns = std::max<Nanos>(1, whole_ns(static_cast<double>(tile_tokens) * 2.0 * weights / rate * 1e9));
+  }
+  if (profile.ffn_c2_ns != kAbsent) {
+    cost.c2_ns = profile.ffn_c2_ns;
+  } else {
+    require(model.expert_bytes, "expert_bytes");
+    cost.c2_ns = std::max<Nanos>(1, whole_ns(static_cast<double>(model.expert_bytes) /
+                                             (profile.memory_bytes_per_s * profile.memory_efficiency) * 1e9));
+  }
+  cost.expert_bytes = std::max<std::int64_t>(0, model.expert_bytes);
+  cost.copy_ns = profile.copy_latency_ns + whole_ns(static_cast<double>(cost.expert_bytes) /
+                                                    (profile.copy_bytes_per_s * profile.link_efficiency) * 1e9);
+  return cost;
+}
+
+Nanos PipelineCost::attention_ns(std::int64_t tokens, std::int64_t kv_tokens) const {
+  const double memory = attention_weight_ns + kv_ns_per_token * static_cast<double>(kv_tokens);
+  const double arithmetic = attention_ns_per_token * static_cast<double>(tokens);
+  return attention_c0_ns + whole_ns(std::max(memory, arithmetic));
+}
+
+Nanos PipelineCost::transfer_ns(std::int64_t bytes) const {
+  return link_latency_ns + whole_ns(link_ns_per_byte * static_cast<double>(bytes));
+}
+
+PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& model) {
+  require(model.hidden, "hidden size");
+  PipelineCost cost;
+  const double memory_rate = profile.memory_bytes_per_s * profile.memory_efficiency;
+  // Shapes without attention sizes: four square 16-bit projections, and an eighth of the hidden size for K and for V
+  // (eight query heads per KV head).
+  const double hidden = static_cast<double>(model.hidden);
+  const double attention_bytes =
+      model.attention_bytes > 0 ? static_cast<double>(model.attention_bytes) : 8.0 * hidden * hidden;
+  const double kv_bytes = model.kv_bytes_per_token > 0 ? static_cast<double>(model.kv_bytes_per_token) : hidden / 2.0;
+  cost.attention_c0_ns = profile.attention_c0_ns;
+  cost.attention_weight_ns = attention_bytes / memory_rate * 1e9;
+  cost.kv_ns_per_token = kv_bytes / memory_rate * 1e9;
+  cost.attention_ns_per_token =
+      attention_bytes / (profile.flops_per_s * profile.flops_efficiency) * 1e9;  // 2 flops per 2-byte weight
+  cost.link_ns_per_byte = 1e9 / (profile.link_bytes_per_s * profile.link_efficiency);
+  cost.link_latency_ns = profile.link_latency_ns;
+  cost.activation_bytes = 2 * model.hidden;
+  cost.control_latency_ns = profile.control_latency_ns;
+  cost.scheduler_ns = profile.scheduler_ns;
+  cost.sampling_ns = profile.sampling_ns;
+  return cost;
+}
+
+Nanos migration_ns(std::span<const Copy> copies, int workers, const LayerCost& cost) {
+  if (copies.empty()) return 0;
+  thread_local std::vector<Nanos> out_free, in_free;
+  out_free.assign(workers, 0);
+  in_free.assign(workers, 0);
+  Nanos last = 0;
+  for (const Copy& copy : copies) {
+    const Nanos end = std::max(out_free[copy.from], in_free[copy.to]) + cost.copy_ns;
+    out_free[copy.from] = in_free[copy.to] = end;
+    last = std::max(last, end);
+  }
+  return last;
+}
+
+}  // namespace afore

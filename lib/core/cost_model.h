@@ -1,0 +1,88 @@
+#pragma once
+// The only place with hardware formulas. A HardwareProfile is what a cost file holds; LayerCost is what planning
+// and simulation use: integer nanoseconds for one model, tile size and machine. Formulas and provenance of the
+// defaults: docs/metrics.md.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/model_spec.h"
+
+namespace afore {
+
+struct HardwareProfile {
+  std::string name;
+  double flops_per_s = 0;         // dense tensor-core rate at the stored precision
+  double flops_efficiency = 1;    // achieved share in a grouped GEMM
+  double memory_bytes_per_s = 0;  // HBM
+  double memory_efficiency = 1;
+  double link_bytes_per_s = 0;  // attention <-> FFN, per worker and direction
+  double link_efficiency = 1;
+  Nanos link_latency_ns = 0;
+  double copy_bytes_per_s = 0;  // expert copies between FFN workers, per worker and direction
+  Nanos copy_latency_ns = 0;
+  Nanos ffn_c0_ns = 0;           // per target: launches, permute, combine
+  Nanos attention_c0_ns = 0;     // per layer: launches, gate
+  Nanos control_latency_ns = 0;  // demand to scheduler, and plan to FFN workers, each
+  Nanos scheduler_ns = 0;        // the scheduler's own time per target
+  Nanos sampling_ns = 0;         // per microbatch and step
+  Nanos ffn_c1_ns = kAbsent;     // measured values, when present, replace the derived ones
+  Nanos ffn_c2_ns = kAbsent;
+  bool operator==(const HardwareProfile&) const = default;
+};
+
+// Built-in profiles a100, h100, h200.
+const HardwareProfile* find_hardware_profile(const std::string& name);  // nullptr when unknown
+std::vector<std::string> hardware_profile_names();
+
+// FFN time of a worker = c0 + c1*tiles + c2*activated experts.
+struct LayerCost {
+  Nanos c0_ns = 0;
+  Nanos c1_ns = 1;  // per tile
+  Nanos c2_ns = 0;  // per activated expert (its weights are read once)
+  std::int64_t tile_tokens = 1;
+  std::int64_t expert_bytes = 0;
+  Nanos copy_ns = 0;  // one expert through one port, latency included
+
+  Nanos ffn_ns(std::int64_t tiles, std::int64_t activated) const { return c0_ns + c1_ns * tiles + c2_ns * activated; }
+};
+
+// c1 = tile_tokens * 6 * hidden * moe_intermediate / (flops * efficiency), c2 = expert_bytes / (memory * efficiency),
+// both at least 1 ns, unless the profile carries measured ones. Needs hidden, moe_intermediate, expert_bytes or
+// measured values: otherwise Error{usage} naming what is absent.
+LayerCost layer_cost(const HardwareProfile& profile, const ModelSpec& model, std::int64_t tile_tokens);
+
+// Times of the attention side and of the links, for the simulator.
+struct PipelineCost {
+  Nanos attention_c0_ns = 0;
+  double attention_weight_ns = 0;     // reading the attention weights of a layer once
+  double kv_ns_per_token = 0;         // reading one cached token
+  double attention_ns_per_token = 0;  // arithmetic of one new token (projections)
+  double link_ns_per_byte = 0;
+  Nanos link_latency_ns = 0;
+  std::int64_t activation_bytes = 0;  // one token's hidden state
+  Nanos control_latency_ns = 0;
+  Nanos scheduler_ns = 0;
+  Nanos sampling_ns = 0;
+
+  // max(memory, arithmetic) + c0 (roofline of one attention layer).
+  Nanos attention_ns(std::int64_t tokens, std::int64_t kv_tokens) const;
+  Nanos transfer_ns(std::int64_t bytes) const;
+};
+PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& model);
+
+struct Copy {
+  int expert = 0;
+  int from = 0;
+  int to = 0;
+  int slot = 0;  // kStagingSlot = the staging buffer
+  bool operator==(const Copy&) const = default;
+};
+
+// When the last of `copies` ends, from an idle start at 0: in list order, each as soon as the out port of `from`
+// and the in port of `to` are free (list scheduling; docs/metrics.md "migration_ns"). 0 for no copies.
+Nanos migration_ns(std::span<const Copy> copies, int workers, const LayerCost& cost);
+
+}  // namespace afore

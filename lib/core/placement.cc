@@ -1,0 +1,85 @@
+#include "core/placement.h"
+
+#include <algorithm>
+
+#include "util/error.h"
+
+namespace afore {
+
+LayerPlacement::LayerPlacement(int experts, int workers, int slots_per_worker)
+    : experts_(experts),
+      workers_(workers),
+      slots_per_worker_(slots_per_worker),
+      slots_(static_cast<std::size_t>(workers) * (slots_per_worker + 1), kNoExpert),
+      holders_(experts),
+      fixed_primary_(experts, -1) {}
+
+LayerPlacement LayerPlacement::initial(int experts, int workers, int redundant_slots) {
+  LayerPlacement placement(experts, workers, (experts + workers - 1) / workers + redundant_slots);
+  int slot = 0;
+  for (int expert = 0; expert < experts; ++expert) {
+    const int worker = initial_primary(expert, experts, workers);
+    const bool first_on_worker = expert == 0 || initial_primary(expert - 1, experts, workers) != worker;
+    slot = first_on_worker ? 0 : slot + 1;
+    placement.set(worker, slot, expert);
+    placement.fixed_primary_[expert] = worker;
+  }
+  return placement;
+}
+
+LayerPlacement LayerPlacement::from_physical(int experts, int workers, int slots_per_worker,
+                                             std::span<const int> physical_to_logical) {
+  AFORE_CHECK(physical_to_logical.size() == static_cast<std::size_t>(workers) * slots_per_worker,
+              "map has the wrong size");
+  LayerPlacement placement(experts, workers, slots_per_worker);
+  for (int worker = 0; worker < workers; ++worker)
+    for (int slot = 0; slot < slots_per_worker; ++slot)
+      placement.set(worker, slot, physical_to_logical[static_cast<std::size_t>(worker) * slots_per_worker + slot]);
+  for (int expert = 0; expert < experts; ++expert) {
+    const int home = initial_primary(expert, experts, workers);
+    if (placement.holds(expert, home)) placement.fixed_primary_[expert] = home;
+    else placement.rehomed_ = true;
+  }
+  return placement;
+}
+
+int LayerPlacement::slot_of(int expert, int worker) const {
+  for (int slot = 0; slot < slots_per_worker_; ++slot)
+    if (expert_at(worker, slot) == expert) return slot;
+  return expert_at(worker, kStagingSlot) == expert ? kStagingSlot : kNoSlot;
+}
+
+int LayerPlacement::primary(int expert) const {
+  if (!rehomed_) return fixed_primary_[expert];
+  return holders_[expert].empty() ? -1 : holders_[expert].front();
+}
+
+bool LayerPlacement::is_primary_slot(int worker, int slot) const {
+  const int expert = expert_at(worker, slot);
+  return expert != kNoExpert && primary(expert) == worker && slot_of(expert, worker) == slot;
+}
+
+void LayerPlacement::set(int worker, int slot, int expert) {
+  int& held = slots_[index(worker, slot)];
+  const int old = held;
+  held = expert;
+  if (old != kNoExpert && !holds(old, worker)) {
+    auto& list = holders_[old];
+    list.erase(std::lower_bound(list.begin(), list.end(), worker));
+  }
+  if (expert != kNoExpert) {
+    auto& list = holders_[expert];
+    const auto at = std::lower_bound(list.begin(), list.end(), worker);
+    if (at == list.end() || *at != worker) list.insert(at, worker);
+  }
+}
+
+std::vector<int> LayerPlacement::physical_to_logical() const {
+  std::vector<int> map;
+  map.reserve(static_cast<std::size_t>(workers_) * slots_per_worker_);
+  for (int worker = 0; worker < workers_; ++worker)
+    for (int slot = 0; slot < slots_per_worker_; ++slot) map.push_back(expert_at(worker, slot));
+  return map;
+}
+
+}  // namespace afore

@@ -1,0 +1,170 @@
+#pragma once
+// The records of the stream (docs/records.md), as values. lib/wire turns them into JSON lines and back.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/assignment.h"
+#include "core/cost_model.h"
+#include "core/ids.h"
+#include "core/model_spec.h"
+
+namespace afore {
+
+inline constexpr int kRecordVersion = 1;
+
+// How the plans of a stream were made: the header's "planner" object, written by afore-plan so that serve and
+// verify use the same numbers.
+struct PlannerSpec {
+  std::string policy;         // static, eplb, afore, ideal
+  std::string demand_source;  // prefetch, last_step, window
+  Objective objective = Objective::time;
+  std::int64_t copy_budget = 0;  // copies per plan
+  bool gain_rule = true;
+  LayerCost cost;
+  std::string cost_name;
+  bool operator==(const PlannerSpec& o) const;
+};
+
+struct Header {
+  int v = kRecordVersion;
+  std::string producer;
+  std::vector<std::string> via;
+  std::uint64_t seed = 0;
+  std::string source;  // routing, sampled, synthetic, recorded; empty = absent
+  ModelSpec model;
+  ClusterSpec cluster;
+  std::optional<PlannerSpec> planner;
+};
+
+struct Batch {
+  std::int64_t step = 0;
+  int microbatch = 0;
+  std::int64_t sequences = 0;
+  std::int64_t prefill_tokens = 0;
+  std::int64_t kv_tokens = 0;  // cached tokens read by this microbatch, all attention workers together
+  std::vector<std::int64_t> per_attention_worker;  // sequences; empty = split evenly
+  std::vector<std::string> admitted, finished;
+};
+
+struct Demand {
+  Target target;
+  Phase phase = Phase::decode;
+  std::int64_t tokens = 0;
+  std::vector<std::int64_t> counts;  // token-expert assignments, one per logical expert
+  std::int64_t dropped = 0;          // only with --allow-drop
+};
+
+struct Routing {
+  Target target;
+  std::vector<std::vector<int>> experts;     // [token][k]
+  std::vector<std::vector<double>> weights;  // same shape, or empty
+};
+
+struct PlacementRecord {
+  int layer = 0;
+  std::int64_t slots_per_worker = 0;
+  std::vector<int> physical_to_logical;  // worker-major, -1 = empty
+};
+
+struct Plan {
+  std::int64_t seq = 0;
+  Target target;
+  std::string policy;
+  std::string demand_source;
+  Objective objective = Objective::time;
+  bool rehomes = false;
+  bool is_virtual = false;  // owns no slots (ideal)
+  std::vector<Copy> copies;
+  std::vector<TileShare> assignment;
+  std::vector<TokenShare> assignment_tokens;  // empty unless the policy splits otherwise than docs/records.md's rule
+  std::vector<std::int64_t> tile_load;        // per worker
+  std::int64_t max_tile_load_before = 0;
+  std::int64_t max_tile_load = 0;
+  std::int64_t lower_bound = 0;
+  Nanos ffn_ns_before = 0;
+  Nanos ffn_ns = 0;
+  Nanos ffn_bound_ns = 0;
+  bool certified = false;
+  std::vector<int> cut;  // objective tiles: a worker set whose confined work proves the bound
+  Nanos gain_ns = 0;
+  Nanos migration_ns = 0;
+  Nanos window_ns = 0;
+  std::string window_source;
+  Nanos exposed_ns = 0;
+  // Values on the guess, for plans not made from the target's own demand.
+  std::optional<std::int64_t> predicted_max_tile_load;
+  std::optional<Nanos> predicted_ffn_ns;
+};
+
+struct Observed {
+  Target target;
+  std::int64_t seq = 0;
+  Nanos ffn_ns = 0;
+  Nanos migration_ns = 0;
+  Nanos window_ns = 0;
+  Nanos exposed_ns = 0;
+  Nanos slack_ns = 0;
+  Nanos slot_wait_ns = 0;
+};
+
+struct Operation {
+  std::string worker;  // "A0", "F3"
+  std::string lane;    // compute, copy, a2f, f2a
+  std::string op;      // attention, expert_ffn, copy_expert, ...
+  Target target;
+  Nanos start_ns = 0;
+  Nanos end_ns = 0;
+};
+
+struct Completion {
+  std::string id;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::string finish_reason;
+  std::vector<std::int64_t> token_ids;
+  std::string text;
+};
+
+// mean/median/p95/p99 in ms; null where not defined (n = 0), p99 also below 100 samples.
+struct LatencySummary {
+  std::optional<double> mean, median, p95, p99;
+  std::int64_t n = 0;
+};
+
+struct Summary {
+  std::string producer;
+  std::optional<double> duration;  // seconds
+  std::optional<std::int64_t> completed, failed, total_input_tokens, total_output_tokens;
+  std::optional<double> request_throughput, output_throughput, total_token_throughput;
+  LatencySummary ttft, tpot, itl, e2el;
+  // "afore": formulas in docs/metrics.md
+  std::string policy, host, device;
+  std::int64_t targets = 0, certified_targets = 0;
+  std::optional<double> imbalance_tokens, imbalance_tiles, load_over_bound, balancedness, gain_captured;
+  std::int64_t copies = 0, copied_bytes = 0;
+  std::optional<double> ffn_ns, ffn_ns_before;                          // means over targets
+  std::optional<double> migration_ns, window_ns, exposed_ns, slack_ns;  // means over targets
+  std::int64_t exposed_targets = 0, slot_waits = 0;
+  std::optional<double> step_ns;  // mean time of one step of one microbatch
+  struct PlanTime {
+    double mean = 0, p50 = 0, p99 = 0;
+  };
+  std::optional<PlanTime> plan_ns;  // wall clock; only with --timing or on measured hosts
+  bool interrupted = false;
+  std::map<std::string, std::string> notes;  // further string facts, printed under "afore" in key order
+};
+
+// A record of a kind this version does not know: passed through, never interpreted.
+struct UnknownRecord {
+  std::string kind;
+};
+
+using Record = std::variant<Header, Batch, Demand, Routing, PlacementRecord, Plan, Observed, Operation, Completion,
+                            Summary, UnknownRecord>;
+
+}  // namespace afore

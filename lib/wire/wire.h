@@ -1,0 +1,77 @@
+#pragma once
+// Records as JSON lines (docs/records.md): strict reading, fixed key order writing. The only room that knows the
+// format of the stream. Every error is one line: "stdin:17: /counts/3: count is negative".
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/records.h"
+
+namespace afore::wire {
+
+struct ReadOptions {
+  bool allow_drop = false;  // accept counts that sum to less than tokens*top_k, with "dropped" saying how many
+  std::optional<std::int64_t> top_k;  // from flags, for streams without a header
+};
+
+// Decodes lines one by one and checks what one line alone cannot show: the header comes first, later headers are
+// equal, layers and expert counts agree with it, demand sums to tokens*top_k.
+class RecordDecoder {
+ public:
+  explicit RecordDecoder(std::string source_name, ReadOptions options = {});
+
+  // `line` without LF. Throws Error{data} naming source, line, JSON path, fact and hint; state is then unchanged.
+  Record decode(std::string_view line, std::int64_t line_number);
+
+  // The header seen so far (merged), if any.
+  const std::optional<Header>& header() const { return header_; }
+
+ private:
+  std::string source_name_;
+  ReadOptions options_;
+  std::optional<Header> header_;
+};
+
+// One JSON object, no LF. Fixed key order, integers for counts and times, shortest round-trip floats.
+std::string to_json(const Header&);
+std::string to_json(const Batch&);
+std::string to_json(const Demand&);
+std::string to_json(const Routing&);
+std::string to_json(const PlacementRecord&);
+std::string to_json(const Plan&);
+std::string to_json(const Observed&);
+std::string to_json(const Operation&);
+std::string to_json(const Completion&);
+std::string to_json(const Summary&);
+
+// The header line with the keys of `gained` that `line` lacks, and one entry more in "via"; everything else as it
+// was, unknown keys and order included. A value of `gained` that contradicts a present one is Error{usage}: the flag
+// that set it is wrong for this stream.
+std::string extend_header(std::string_view line, const Header& gained, const std::string& via);
+
+// Cost files: a JSON object with the keys of HardwareProfile (docs/metrics.md), strict; unknown keys are errors.
+HardwareProfile parse_cost_file(std::string_view text, const std::string& source_name);
+std::string to_json(const HardwareProfile&);
+
+// Foreign inputs of afore-trace import.
+struct RoutingIdsMeta {  // META.json beside an .ids.u8 file
+  std::string model_name;
+  int layers = 0, experts = 0, top_k = 0;
+  std::int64_t tokens = 0;
+  std::vector<int> moe_layers;  // empty when the file does not say
+  struct Request {
+    std::int64_t prompt_tokens = 0;
+    std::int64_t tokens = 0;
+    std::int64_t offset = 0;
+  };
+  std::vector<Request> requests;  // in file order; from "requests" or "seq_lens"
+};
+RoutingIdsMeta parse_routing_ids_meta(std::string_view text, const std::string& source_name);
+
+struct LogicalCount {  // SGLang {"logical_count": [[...]]} 2-D or 3-D; 3-D is summed over its first axis
+  std::vector<std::vector<std::int64_t>> counts;  // [layer][expert], dense rows included
+};
+LogicalCount parse_logical_count(std::string_view text, const std::string& source_name);
+
+}  // namespace afore::wire

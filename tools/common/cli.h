@@ -1,0 +1,50 @@
+#pragma once
+// What every tool's command line shares: help and version, one catch site, exit codes, signals, completions.
+// CLI11 is included only under tools/.
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "core/cost_model.h"
+#include "core/model_spec.h"
+
+namespace afore::cli {
+
+// Declares options and subcommands on `app` (own them in the caller's scope) and hangs the work on
+// `final_callback` of the app or of a subcommand: the whole line is parsed before anything runs.
+// Returns the exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input data, 4 I/O or peer, 5 internal,
+// 130/143 interrupted. Messages are one line: "afore-plan: error: stdin:17: /counts/3: count is negative".
+// Adds --version, -q/--quiet and the hidden --print-completion=bash|zsh|fish.
+int tool_main(int argc, char** argv, const std::string& name, const std::string& description,
+              const std::function<void(CLI::App& app)>& define);
+
+// "afore-plan 0.1.0", for headers and summaries.
+std::string producer(const std::string& tool_name);
+
+// An error or warning line on stderr in the tools' form; warnings are dropped under --quiet.
+void warn(const std::string& message);
+
+// SIGINT and SIGTERM set the flag (to the signal's number) once; the second one ends the process at once.
+// Without this call a signal ends a filter quietly, as the shell expects.
+const volatile int* catch_interrupts();
+
+// Options with a range, refused with one line that says the range.
+CLI::Option* add_int(CLI::App& app, const std::string& flags, std::int64_t& value, const std::string& help,
+                     std::int64_t min = 0, std::int64_t max = std::numeric_limits<std::int64_t>::max());
+CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& value, const std::string& help,
+                        const std::vector<std::string>& choices);
+// Sizes with KiB/MiB/GiB (and K/M/G as powers of two), as nccl-tests take them.
+std::int64_t parse_bytes(const std::string& text);  // Error{usage}
+// "50-64,70" -> sorted unique list. Error{usage}
+std::vector<int> parse_int_list(const std::string& text, const std::string& flag);
+
+// --cost a100|h100|h200|FILE
+HardwareProfile load_cost(const std::string& name_or_path);
+// --model PRESET; Error{usage} lists the presets.
+const ModelSpec& load_model_preset(const std::string& name);
+// True when stdin is a terminal and would be read: the tool then prints usage and exits 2.
+void refuse_terminal_stdin(const std::string& path, const CLI::App& app);
+
+}  // namespace afore::cli
