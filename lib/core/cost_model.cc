@@ -15,11 +15,11 @@ Nanos whole_ns(double ns) { return static_cast<Nanos>(std::floor(ns + 0.5)); }
 // empirical factors published with the measured tables cited in docs/metrics.md; 0.6 of the tensor-core peak is an
 // assumption for small-M grouped GEMMs. Control latency, scheduler and sampling times are assumptions, named there.
 const std::array<HardwareProfile, 3> kProfiles = {{
-    {"a100", 312e12, 0.6, 2.039e12, 0.8, 300e9, 0.8, 10'000, 300e9, 10'000, 5'000, 5'000, 5'000, 10'000, 20'000,
+    {"a100", 312e12, 0.6, 2.039e12, 0.8, 300e9, 0.8, 10'000, 300e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000,
      kAbsent, kAbsent},
-    {"h100", 989e12, 0.6, 3.35e12, 0.8, 450e9, 0.8, 10'000, 450e9, 10'000, 5'000, 5'000, 5'000, 10'000, 20'000, kAbsent,
+    {"h100", 989e12, 0.6, 3.35e12, 0.8, 450e9, 0.8, 10'000, 450e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
      kAbsent},
-    {"h200", 989e12, 0.6, 4.8e12, 0.8, 450e9, 0.8, 10'000, 450e9, 10'000, 5'000, 5'000, 5'000, 10'000, 20'000, kAbsent,
+    {"h200", 989e12, 0.6, 4.8e12, 0.8, 450e9, 0.8, 10'000, 450e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
      kAbsent},
 }};
 

@@ -12,21 +12,22 @@ struct Shape {
   std::int64_t expert_bytes;
   int heads, kv_heads, head_dim, shared_experts;
   int latent_kv;  // MLA: cached values per token and layer (kv_lora_rank + rope); 0 = ordinary K and V
+  std::int64_t latent_attention_bytes;  // MLA: all projections of a layer as stored; 0 = q, k, v, o in 16 bits
 };
 
 constexpr Shape kShapes[] = {
-    {"glm-4.5-air", 46, 1, 128, 8, 4096, 1408, 34'603'008, 96, 8, 128, 1, 0},
-    {"glm-4.5", 92, 3, 160, 8, 5120, 1536, 47'185'920, 96, 8, 128, 1, 0},
-    {"deepseek-v3", 61, 3, 256, 8, 7168, 2048, 44'040'192, 128, 0, 128, 1, 576},
-    {"kimi-k2", 61, 1, 384, 8, 7168, 2048, 44'040'192, 64, 0, 128, 1, 576},
-    {"qwen3-30b-a3b", 48, 0, 128, 8, 2048, 768, 9'437'184, 32, 4, 128, 0, 0},
-    {"qwen3-235b-a22b", 94, 0, 128, 8, 4096, 1536, 37'748'736, 64, 4, 128, 0, 0},
-    {"mixtral-8x7b", 32, 0, 8, 2, 4096, 14336, 352'321'536, 32, 8, 128, 0, 0},
-    {"deepseek-moe-16b", 28, 1, 64, 6, 2048, 1408, 17'301'504, 16, 16, 128, 2, 0},
-    {"deepseek-v2-lite", 27, 1, 64, 6, 2048, 1408, 17'301'504, 16, 0, 128, 2, 576},
-    {"gpt-oss-20b", 24, 0, 32, 4, 2880, 2880, 49'766'400, 64, 8, 64, 0, 0},
-    {"gpt-oss-120b", 36, 0, 128, 4, 2880, 2880, 49'766'400, 64, 8, 64, 0, 0},
-    {"afore-tiny", 5, 1, 32, 4, 256, 64, 98'304, 8, 2, 32, 1, 0},
+    {"glm-4.5-air", 46, 1, 128, 8, 4096, 1408, 34'603'008, 96, 8, 128, 1, 0, 0},
+    {"glm-4.5", 92, 3, 160, 8, 5120, 1536, 47'185'920, 96, 8, 128, 1, 0, 0},
+    {"deepseek-v3", 61, 3, 256, 8, 7168, 2048, 44'040'192, 128, 0, 128, 1, 576, 187'105'280},
+    {"kimi-k2", 61, 1, 384, 8, 7168, 2048, 44'040'192, 64, 0, 128, 1, 576, 101'122'048},
+    {"qwen3-30b-a3b", 48, 0, 128, 8, 2048, 768, 9'437'184, 32, 4, 128, 0, 0, 0},
+    {"qwen3-235b-a22b", 94, 0, 128, 8, 4096, 1536, 37'748'736, 64, 4, 128, 0, 0, 0},
+    {"mixtral-8x7b", 32, 0, 8, 2, 4096, 14336, 352'321'536, 32, 8, 128, 0, 0, 0},
+    {"deepseek-moe-16b", 28, 1, 64, 6, 2048, 1408, 17'301'504, 16, 16, 128, 2, 0, 0},
+    {"deepseek-v2-lite", 27, 1, 64, 6, 2048, 1408, 17'301'504, 16, 0, 128, 2, 576, 27'525'120},
+    {"gpt-oss-20b", 24, 0, 32, 4, 2880, 2880, 49'766'400, 64, 8, 64, 0, 0, 0},
+    {"gpt-oss-120b", 36, 0, 128, 4, 2880, 2880, 49'766'400, 64, 8, 64, 0, 0, 0},
+    {"afore-tiny", 5, 1, 32, 4, 256, 64, 98'304, 8, 2, 32, 1, 0, 0},
 };
 
 ModelSpec to_spec(const Shape& s) {
@@ -42,7 +43,9 @@ ModelSpec to_spec(const Shape& s) {
   spec.expert_bytes = s.expert_bytes;
   const std::int64_t q_width = static_cast<std::int64_t>(s.heads) * s.head_dim;
   const std::int64_t kv_width = s.latent_kv > 0 ? s.latent_kv : 2LL * s.kv_heads * s.head_dim;
-  spec.attention_bytes = 2LL * s.hidden * (2 * q_width + kv_width) + s.shared_experts * s.expert_bytes;
+  const std::int64_t projections =
+      s.latent_attention_bytes > 0 ? s.latent_attention_bytes : 2LL * s.hidden * (2 * q_width + kv_width);
+  spec.attention_bytes = projections + s.shared_experts * s.expert_bytes;
   spec.kv_bytes_per_token = 2 * kv_width;
   return spec;
 }

@@ -1,0 +1,42 @@
+#include "device/sim/copy_ports.h"
+
+#include "util/error.h"
+
+namespace afore::device {
+
+void CopyPorts::post(const CopyKey& key, const Copy& copy, bool receives) {
+  transfers_[key].copy = copy;
+  (receives ? in_[copy.to] : out_[copy.from]).push_back(key);
+}
+
+void CopyPorts::release(const CopyKey& key, bool receives, std::vector<CopyKey>& started) {
+  Transfer& transfer = transfers_.at(key);
+  (receives ? transfer.in_released : transfer.out_released) = true;
+  try_start(key, started);
+}
+
+void CopyPorts::try_start(const CopyKey& key, std::vector<CopyKey>& started) {
+  const auto it = transfers_.find(key);
+  AFORE_CHECK(it != transfers_.end(), "a copy is released that was not posted");
+  Transfer& transfer = it->second;
+  if (transfer.running || !transfer.out_released || !transfer.in_released) return;
+  const auto& out = out_[transfer.copy.from];
+  const auto& in = in_[transfer.copy.to];
+  if (out.front() != key || in.front() != key) return;
+  transfer.running = true;
+  started.push_back(key);
+}
+
+void CopyPorts::done(const CopyKey& key, std::vector<CopyKey>& started) {
+  const auto it = transfers_.find(key);
+  AFORE_CHECK(it != transfers_.end() && it->second.running, "a copy is done that was not running");
+  const Copy copy = it->second.copy;
+  transfers_.erase(it);
+  out_[copy.from].pop_front();
+  in_[copy.to].pop_front();
+  // The same copy may lead both queues: it is started once, since try_start marks it running.
+  if (!out_[copy.from].empty()) try_start(out_[copy.from].front(), started);
+  if (!in_[copy.to].empty()) try_start(in_[copy.to].front(), started);
+}
+
+}  // namespace afore::device

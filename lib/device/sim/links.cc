@@ -1,0 +1,45 @@
+#include "device/sim/links.h"
+
+#include <algorithm>
+
+namespace afore::device {
+
+SimLinks::SimLinks(const PipelineCost& cost, int attention_workers, int ffn_workers)
+    : cost_(cost),
+      a_out_(attention_workers, 0),
+      a_in_(attention_workers, 0),
+      f_in_(ffn_workers, 0),
+      f_out_(ffn_workers, 0) {}
+
+void SimLinks::a2f(Nanos ready_ns, std::span<const std::int64_t> tokens, std::int64_t copies_per_token,
+                   std::span<const std::int64_t> rows, std::vector<Nanos>& arrival_ns) {
+  // Every FFN worker hears from every attention worker, so nothing is whole before the slowest sender is through.
+  Nanos sent = 0, start = ready_ns;
+  for (std::size_t a = 0; a < a_out_.size(); ++a) {
+    a_out_[a] =
+        std::max(ready_ns, a_out_[a]) + cost_.transfer_ns(tokens[a] * copies_per_token * cost_.activation_bytes);
+    sent = std::max(sent, a_out_[a]);
+  }
+  arrival_ns.resize(f_in_.size());
+  for (std::size_t w = 0; w < f_in_.size(); ++w) {
+    f_in_[w] = std::max(sent, std::max(start, f_in_[w]) + cost_.transfer_ns(rows[w] * cost_.activation_bytes));
+    arrival_ns[w] = f_in_[w];
+  }
+}
+
+Nanos SimLinks::f2a_send(int worker, Nanos ready_ns, std::int64_t rows) {
+  f_out_[worker] = std::max(ready_ns, f_out_[worker]) + cost_.transfer_ns(rows * cost_.activation_bytes);
+  return f_out_[worker];
+}
+
+void SimLinks::f2a_arrive(Nanos last_start_ns, Nanos last_sent_ns, std::span<const std::int64_t> rows,
+                          std::vector<Nanos>& arrival_ns) {
+  arrival_ns.resize(a_in_.size());
+  for (std::size_t a = 0; a < a_in_.size(); ++a) {
+    a_in_[a] =
+        std::max(last_sent_ns, std::max(last_start_ns, a_in_[a]) + cost_.transfer_ns(rows[a] * cost_.activation_bytes));
+    arrival_ns[a] = a_in_[a];
+  }
+}
+
+}  // namespace afore::device

@@ -1,0 +1,35 @@
+#pragma once
+// The two group transfers of a target, in virtual time: hidden states from all attention workers to all FFN workers
+// (a2f) and results back (f2a). A transfer occupies its ports for latency + bytes / bandwidth, as a pipeline stage;
+// transfers of one port are FIFO. Only rows a worker works on travel to it (routed dispatch); one row per (token, k)
+// travels back. Formulas: docs/metrics.md "transfers".
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/cost_model.h"
+
+namespace afore::device {
+
+class SimLinks {
+ public:
+  SimLinks(const PipelineCost& cost, int attention_workers, int ffn_workers);
+
+  // All attention workers have sent at `ready_ns` (the last of them). `tokens` per attention worker (each token's row
+  // leaves at most min(top_k, F) times), `rows` per FFN worker. Fills `arrival_ns` per FFN worker.
+  void a2f(Nanos ready_ns, std::span<const std::int64_t> tokens, std::int64_t copies_per_token,
+           std::span<const std::int64_t> rows, std::vector<Nanos>& arrival_ns);
+
+  // An FFN worker sends its `rows` when it is done; the return is when its port has sent them.
+  Nanos f2a_send(int worker, Nanos ready_ns, std::int64_t rows);
+  // All FFN workers have sent, the last at `last_ns`; `first_rows_ns` = when the last worker began to send. Fills
+  // `arrival_ns` per attention worker; `rows` per attention worker.
+  void f2a_arrive(Nanos last_start_ns, Nanos last_sent_ns, std::span<const std::int64_t> rows,
+                  std::vector<Nanos>& arrival_ns);
+
+ private:
+  PipelineCost cost_;
+  std::vector<Nanos> a_out_, a_in_, f_in_, f_out_;  // port free at
+};
+
+}  // namespace afore::device

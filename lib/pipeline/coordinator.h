@@ -1,0 +1,52 @@
+#pragma once
+// Feeds targets to the attention workers in stream order, a bounded number ahead; inserts sampling where a microbatch
+// begins its next step, and knows when a step of a microbatch is done. Open loop: batches are as the stream has them.
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "pipeline/messages.h"
+
+namespace afore::pipeline {
+
+class Coordinator {
+ public:
+  class Actions {
+   public:
+    virtual ~Actions() = default;
+    virtual void dispatch(const Demand& demand, const Batch& batch,
+                          const WorkItem& item) = 0;                // to all attention workers
+    virtual void step_done(std::int64_t step, int microbatch) = 0;  // its tokens are sampled
+  };
+
+  // At most `ahead` targets are dispatched and not yet through attention on every worker.
+  Coordinator(int attention_workers, int ahead, Actions& actions)
+      : workers_(attention_workers), ahead_(ahead), actions_(actions) {}
+
+  void on_target(const Demand& demand, const Batch& batch);
+  void on_end();  // no more targets: the last steps are sampled
+  void on_item_done(const WorkItem& item);
+
+  // True while another target could be dispatched but none is queued: the host must bring input before time goes on.
+  bool starved() const { return !ended_ && queue_.empty() && outstanding_.size() < static_cast<std::size_t>(ahead_); }
+  bool idle() const { return queue_.empty() && outstanding_.empty(); }
+
+ private:
+  struct Entry {
+    WorkItem item;
+    Demand demand;  // sampling items carry none
+    Batch batch;
+  };
+  void push_sampling(const Target& last);
+  void pump();
+
+  int workers_;
+  int ahead_;
+  Actions& actions_;
+  std::deque<Entry> queue_;
+  std::deque<std::pair<WorkItem, int>> outstanding_;  // item, workers still at it
+  std::map<int, Target> last_of_microbatch_;
+  bool ended_ = false;
+};
+
+}  // namespace afore::pipeline

@@ -1,0 +1,175 @@
+#include "pipeline/eplb_background.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "migrate/transition.h"
+#include "placement/eplb.h"
+#include "placement/policy.h"
+#include "util/error.h"
+
+namespace afore::pipeline {
+namespace {
+
+class EplbBackground final : public BackgroundPolicy {
+ public:
+  EplbBackground(const PlannerOptions& options, const ClusterSpec& cluster, const LayerCost& cost)
+      : options_(options), cluster_(cluster), cost_(cost), history_(options.window_steps) {
+    // What standing replicas could reach with an exact split: the "before" of the record.
+    placement::Limits no_copies = options.limits;
+    no_copies.copy_budget = 0;
+    before_ = placement::make_afore(no_copies);
+    const std::int64_t budget = options.eplb.step_bytes == kAbsent ? 4 * cost.expert_bytes : options.eplb.step_bytes;
+    step_copies_ = cost.expert_bytes > 0 ? budget / cost.expert_bytes : 4;
+  }
+
+  void plan(const Demand& demand, LayerState& layer, Plan& plan, std::vector<PlacementRecord>& completed) override;
+
+ private:
+  struct Migration {
+    std::unique_ptr<migrate::Transition> transition;
+    std::vector<std::int64_t> usable_from;  // by slot index: first step that may use the replica
+  };
+
+  void start_step(const Demand& demand, const LayerState& layer);
+  void split_evenly(const Demand& demand, const LayerState& layer, const Migration& migration,
+                    std::span<const std::uint8_t> draining, Plan& plan) const;
+
+  PlannerOptions options_;
+  ClusterSpec cluster_;
+  LayerCost cost_;
+  demand::Window history_;
+  std::unique_ptr<placement::Policy> before_;
+  std::map<int, Migration> layers_;
+  std::int64_t step_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t steps_seen_ = 0, last_rebalance_ = 0;
+  std::int64_t step_copies_ = 0, copies_left_ = 0;
+  std::map<int, std::vector<int>> wanted_;  // maps not yet started, by layer
+  int moving_layer_ = -1;
+};
+
+// At a new step: refill the copy budget, and at the end of an interval ask EPLB for the wanted maps.
+void EplbBackground::start_step(const Demand& demand, const LayerState& layer) {
+  if (demand.target.step == step_) return;
+  step_ = demand.target.step;
+  // Budgets below one expert per step accumulate until a copy fits.
+  copies_left_ = step_copies_;
+  if (++steps_seen_ - last_rebalance_ <= options_.eplb.interval_steps) return;
+  last_rebalance_ = steps_seen_ - 1;
+  placement::EplbOptions eplb;
+  eplb.workers = static_cast<int>(cluster_.ffn_workers);
+  eplb.replicas = eplb.workers * layer.placement.slots_per_worker();
+  eplb.groups = options_.eplb.groups;
+  eplb.nodes = options_.eplb.nodes;
+  eplb.allow_duplicates = options_.eplb.allow_duplicates;
+  std::vector<std::int64_t> counts;
+  std::vector<double> weight;
+  for (const auto& [index, migration] : layers_) {
+    history_.sum(index, layer.placement.experts(), counts);
+    weight.assign(counts.begin(), counts.end());
+    wanted_[index] = placement::eplb_physical_to_logical(weight, eplb);
+  }
+}
+
+void EplbBackground::plan(const Demand& demand, LayerState& layer, Plan& plan,
+                          std::vector<PlacementRecord>& completed) {
+  start_step(demand, layer);
+  const int index = demand.target.layer;
+  Migration& migration = layers_[index];
+  migration.usable_from.resize(layer.placement.index_count(), std::numeric_limits<std::int64_t>::min());
+
+  // One layer moves at a time: the next that waits starts when none is moving.
+  if (moving_layer_ == -1 && wanted_.contains(index)) {
+    migration.transition = std::make_unique<migrate::Transition>(layer.placement, wanted_[index]);
+    wanted_.erase(index);
+    moving_layer_ = index;
+  }
+  static const std::vector<std::uint8_t> kNothingDrains;
+  std::span<const std::uint8_t> draining = kNothingDrains;
+  if (migration.transition) draining = migration.transition->draining(layer.placement);
+
+  placement::Request request{demand.target,   demand.counts, layer.placement, layer.busy(),
+                             layer.last_used, cost_,         plan.window_ns};
+  const placement::Decision before = before_->decide(request);
+  plan.max_tile_load_before = before.max_tiles_before;
+  plan.ffn_ns_before = before.ffn_ns_before;
+
+  split_evenly(demand, layer, migration, draining, plan);
+  plan.rehomes = true;
+  if (migration.transition) {
+    // Slots this target works in are as busy as those of the targets before it.
+    std::vector<std::uint8_t> busy(layer.busy().begin(), layer.busy().end());
+    for (const TileShare& share : plan.assignment)
+      busy[layer.placement.index(share.worker, layer.placement.slot_of(share.expert, share.worker))] = 1;
+    plan.copies = migration.transition->next(layer.placement, busy, copies_left_);
+    copies_left_ -= static_cast<std::int64_t>(plan.copies.size());
+    for (const Copy& copy : plan.copies) {
+      layer.placement.set(copy.to, copy.slot, copy.expert);
+      migration.usable_from[layer.placement.index(copy.to, copy.slot)] = demand.target.step + 1;
+    }
+    if (!plan.copies.empty()) layer.placement.mark_rehomed();
+    if (migration.transition->done(layer.placement)) {
+      for (int w = 0; w < layer.placement.workers(); ++w) layer.placement.set(w, kStagingSlot, kNoExpert);
+      completed.push_back({index, layer.placement.slots_per_worker(), layer.placement.physical_to_logical()});
+      migration.transition.reset();
+      moving_layer_ = -1;
+    }
+  }
+  // A policy that may re-home everything is bounded only by the volume.
+  const std::int64_t workers = cluster_.ffn_workers;
+  std::int64_t tiles = 0, active = 0;
+  for (const std::int64_t count : demand.counts) {
+    tiles += ceil_div(count, cluster_.tile_tokens);
+    active += count > 0 ? 1 : 0;
+  }
+  plan.lower_bound = ceil_div(tiles, workers);
+  plan.ffn_bound_ns = cost_.c0_ns + ceil_div(cost_.c1_ns * tiles + cost_.c2_ns * active, workers);
+  history_.observe(demand);
+}
+
+// d tokens over r replicas: d/r each, the first d%r replicas one more; replicas of one worker are one share.
+void EplbBackground::split_evenly(const Demand& demand, const LayerState& layer, const Migration& migration,
+                                  std::span<const std::uint8_t> draining, Plan& plan) const {
+  const LayerPlacement& placement = layer.placement;
+  std::vector<int> replicas;  // worker of each replica
+  auto collect = [&](int expert, bool skip_draining, bool skip_new) {
+    replicas.clear();
+    for (const int worker : placement.holders(expert))
+      for (int slot = kStagingSlot; slot < placement.slots_per_worker(); ++slot) {
+        if (placement.expert_at(worker, slot) != expert) continue;
+        const std::size_t at = placement.index(worker, slot);
+        if (skip_draining && !draining.empty() && draining[at]) continue;
+        if (skip_new && migration.usable_from[at] > demand.target.step) continue;
+        replicas.push_back(worker);
+      }
+    return !replicas.empty();
+  };
+  for (int expert = 0; expert < placement.experts(); ++expert) {
+    const std::int64_t tokens = demand.counts[expert];
+    if (tokens == 0) continue;
+    const bool found = collect(expert, true, true) || collect(expert, false, true) || collect(expert, false, false);
+    AFORE_CHECK(found, "an expert has no replica");
+    const std::int64_t r = static_cast<std::int64_t>(replicas.size());
+    for (std::int64_t i = 0; i < r; ++i) {
+      const std::int64_t share = tokens / r + (i < tokens % r ? 1 : 0);
+      if (share == 0) continue;
+      if (i > 0 && !plan.assignment_tokens.empty() && plan.assignment_tokens.back().expert == expert &&
+          plan.assignment_tokens.back().worker == replicas[i]) {
+        plan.assignment_tokens.back().tokens += share;
+      } else {
+        plan.assignment_tokens.push_back({expert, replicas[i], share});
+      }
+    }
+  }
+  for (const TokenShare& share : plan.assignment_tokens)
+    plan.assignment.push_back({share.expert, share.worker, ceil_div(share.tokens, cluster_.tile_tokens)});
+}
+
+}  // namespace
+
+std::unique_ptr<BackgroundPolicy> make_eplb_background(const PlannerOptions& options, const ClusterSpec& cluster,
+                                                       const LayerCost& cost) {
+  return std::make_unique<EplbBackground>(options, cluster, cost);
+}
+
+}  // namespace afore::pipeline

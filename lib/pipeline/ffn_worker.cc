@@ -1,0 +1,179 @@
+#include "pipeline/ffn_worker.h"
+
+#include <algorithm>
+
+#include "util/error.h"
+
+namespace afore::pipeline {
+
+void FfnWorker::set_placement(int layer, const LayerPlacement& placement) {
+  Layer& mine = layers_[layer];
+  mine.slots.assign(placement.slots_per_worker() + 1, Slot{});
+  for (int slot = 0; slot < placement.slots_per_worker(); ++slot)
+    mine.slots[slot].expert = placement.expert_at(index_, slot);
+}
+
+// Staging is last, so a regular slot is found first.
+FfnWorker::Slot* FfnWorker::find_slot(Layer& layer, int expert) {
+  for (Slot& slot : layer.slots)
+    if (slot.expert == expert) return &slot;
+  return nullptr;
+}
+
+void FfnWorker::on_plan(Nanos now, const PlanPtr& plan) {
+  // Late, duplicate or reordered plans would bind slots that later plans rely on.
+  AFORE_CHECK(plan->serial == taken_serial_ + 1, "a plan is out of sequence");
+  taken_serial_ = plan->serial;
+  Pending& pending = queue_.emplace_back();
+  pending.plan = plan;
+  pending.taken_ns = now;
+  const auto early = early_activations_.find(plan->plan.target);
+  if (early != early_activations_.end()) {
+    pending.arrived = true;
+    pending.arrived_ns = early->second;
+    early_activations_.erase(early);
+  }
+  if (overlap_) post_copies(now, pending);
+  start_next(now);
+}
+
+void FfnWorker::on_activations(Nanos now, const Target& target) {
+  for (Pending& pending : queue_) {
+    if (pending.plan->plan.target != target) continue;
+    pending.arrived = true;
+    pending.arrived_ns = now;
+    start_next(now);
+    return;
+  }
+  early_activations_[target] = now;
+}
+
+// Binds slots and posts both ends of this worker's copies, in list order: what a slot means for later targets changes
+// here, what it holds changes when the copy is done.
+void FfnWorker::post_copies(Nanos now, Pending& pending) {
+  pending.posted = true;
+  const PublishedPlan& plan = *pending.plan;
+  if (plan.plan.is_virtual) return;
+  Layer& layer = layers_[plan.plan.target.layer];
+  AFORE_CHECK(!layer.slots.empty(), "a plan names a layer without a placement");
+  for (std::size_t i = 0; i < plan.plan.copies.size(); ++i) {
+    const Copy& copy = plan.plan.copies[i];
+    const CopyId id{plan.serial, static_cast<int>(i)};
+    if (copy.from == index_) {
+      Slot* source = find_slot(layer, copy.expert);
+      AFORE_CHECK(source != nullptr, "a copy leaves a worker that does not hold the expert");
+      outgoing_[id] = {copy, now, false, -1, source->incoming, {}};
+      source->last_reader = id;
+      actions_.post_copy(index_, id, copy, false);
+    }
+    if (copy.to == index_) {
+      Slot& slot = copy.slot == kStagingSlot ? layer.slots.back() : layer.slots[copy.slot];
+      incoming_[id] = {copy, now, false, slot.last_user, slot.last_reader, {}};
+      slot.expert = copy.expert;
+      slot.incoming = id;
+      actions_.post_copy(index_, id, copy, true);
+    }
+  }
+  bind_uses(pending);
+  release_ready(now);
+}
+
+void FfnWorker::bind_uses(Pending& pending) {
+  const PublishedPlan& plan = *pending.plan;
+  Layer& layer = layers_[plan.plan.target.layer];
+  for (const PublishedPlan::Share& share : plan.of(index_)) {
+    Slot* slot = find_slot(layer, share.expert);
+    AFORE_CHECK(slot != nullptr, "a plan gives work to a worker that does not hold the expert");
+    slot->last_user = plan.serial;
+    const auto awaited = incoming_.find(slot->incoming);
+    if (awaited == incoming_.end()) continue;
+    awaited->second.awaited_by.push_back(plan.serial);
+    pending.copies_awaited += 1;
+  }
+}
+
+bool FfnWorker::can_release(const Transfer& transfer, bool receives) const {
+  if (receives) return finished_serial_ >= transfer.wait_user && !outgoing_.contains(transfer.wait_copy);
+  return !incoming_.contains(transfer.wait_copy);
+}
+
+void FfnWorker::release_ready(Nanos now) {
+  for (auto& [id, transfer] : outgoing_) {
+    if (transfer.released || !can_release(transfer, false)) continue;
+    transfer.released = true;
+    actions_.release_copy(index_, id, false);
+  }
+  for (auto& [id, transfer] : incoming_) {
+    if (transfer.released || !can_release(transfer, true)) continue;
+    transfer.released = true;
+    for (const std::int64_t serial : transfer.awaited_by)
+      for (Pending& pending : queue_)
+        if (pending.plan->serial == serial)
+          pending.slot_wait_ns = std::max(pending.slot_wait_ns, now - transfer.taken_ns);
+    actions_.release_copy(index_, id, true);
+  }
+}
+
+void FfnWorker::on_copy_started(Nanos, const CopyId& id) {
+  const auto it = incoming_.find(id);
+  AFORE_CHECK(it != incoming_.end() && it->second.released, "a copy starts that was not released");
+  AFORE_CHECK(finished_serial_ >= it->second.wait_user, "a copy overwrites a slot with pending work");
+}
+
+void FfnWorker::on_copy_done(Nanos now, const CopyId& id, bool receives) {
+  auto& transfers = receives ? incoming_ : outgoing_;
+  const auto it = transfers.find(id);
+  AFORE_CHECK(it != transfers.end(), "a copy is done that was not posted");
+  const Transfer transfer = std::move(it->second);
+  transfers.erase(it);
+  for (const std::int64_t serial : transfer.awaited_by) {
+    for (Pending& pending : queue_) {
+      if (pending.plan->serial != serial) continue;
+      pending.copies_awaited -= 1;
+      pending.copy_end_ns = now;
+    }
+  }
+  release_ready(now);
+  start_next(now);
+}
+
+void FfnWorker::start_next(Nanos now) {
+  if (running_ || queue_.empty()) return;
+  Pending& head = queue_.front();
+  if (!head.arrived) return;
+  if (head.free_ns < 0) head.free_ns = now;
+  if (!head.posted) {
+    head.taken_ns = now;  // without overlap the plan takes effect only here
+    post_copies(now, head);
+  }
+  if (head.copies_awaited > 0) return;
+  AFORE_CHECK(now == std::max(head.free_ns, head.copy_end_ns), "a target starts neither when free nor when copied");
+  running_ = true;
+  started_ns_ = now;
+  const auto shares = head.plan->of(index_);
+  actions_.run_ffn(index_, head.plan->plan.target, head.plan->tiles[index_], static_cast<std::int64_t>(shares.size()));
+}
+
+void FfnWorker::on_ffn_done(Nanos now, const Target& target) {
+  AFORE_CHECK(running_ && queue_.front().plan->plan.target == target,
+              "experts finished for a target that is not running");
+  const Pending done = std::move(queue_.front());
+  queue_.pop_front();
+  running_ = false;
+  finished_serial_ = done.plan->serial;
+  actions_.send_outputs(index_, target);
+
+  WorkerTimes times;
+  times.ffn_ns = now - started_ns_;
+  times.window_ns = done.free_ns - done.taken_ns;
+  times.migration_ns = done.copy_end_ns < 0 ? 0 : done.copy_end_ns - done.taken_ns;
+  times.exposed_ns = done.copy_end_ns < 0 ? 0 : std::max<Nanos>(0, done.copy_end_ns - done.free_ns);
+  times.slot_wait_ns = done.slot_wait_ns;
+  times.plan_wait_ns = overlap_ ? std::max<Nanos>(0, done.taken_ns - std::max(previous_end_ns_, done.arrived_ns)) : 0;
+  previous_end_ns_ = now;
+  actions_.report(index_, target, times);
+  release_ready(now);
+  start_next(now);
+}
+
+}  // namespace afore::pipeline

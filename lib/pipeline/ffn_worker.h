@@ -1,0 +1,100 @@
+#pragma once
+// Runs its experts' share of each target in stream order. Takes a plan as soon as it is published and starts the
+// copies it names at once, while earlier targets compute; a target waits only for copies it uses. Checks in release
+// builds: plans in order, replicas complete before use, slots with pending work never overwritten.
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "pipeline/messages.h"
+
+namespace afore::pipeline {
+
+// One copy, named the same on both ends: the plan that lists it and its place in that list.
+struct CopyId {
+  std::int64_t serial = 0;
+  int index = 0;
+  auto operator<=>(const CopyId&) const = default;
+};
+
+class FfnWorker {
+ public:
+  class Actions {
+   public:
+    virtual ~Actions() = default;
+    // Both ends post a copy, in list order per end; it runs when it leads both ends' queues and both have released it.
+    virtual void post_copy(int worker, const CopyId& id, const Copy& copy, bool receives) = 0;
+    virtual void release_copy(int worker, const CopyId& id, bool receives) = 0;
+    virtual void run_ffn(int worker, const Target& target, std::int64_t tiles,
+                         std::int64_t activated) = 0;  // -> on_ffn_done
+    virtual void send_outputs(int worker, const Target& target) = 0;
+    virtual void report(int worker, const Target& target, const WorkerTimes& times) = 0;
+  };
+
+  // overlap = false: copies start only when the worker is free for their target (the ablation without overlap).
+  FfnWorker(int index, bool overlap, Actions& actions) : index_(index), overlap_(overlap), actions_(actions) {}
+
+  // A layer's map before its first plan. Only this worker's slots are kept.
+  void set_placement(int layer, const LayerPlacement& placement);
+
+  void on_plan(Nanos now, const PlanPtr& plan);
+  void on_activations(Nanos now, const Target& target);
+  void on_copy_started(Nanos now, const CopyId& id);
+  void on_copy_done(Nanos now, const CopyId& id, bool receives);
+  void on_ffn_done(Nanos now, const Target& target);
+
+ private:
+  struct Slot {
+    int expert = kNoExpert;       // as of the last plan taken
+    CopyId incoming{-1, 0};       // the copy that fills it; complete when that is done
+    std::int64_t last_user = -1;  // serial of the last target taken that works in it
+    CopyId last_reader{-1, 0};    // the last outgoing copy that reads it
+  };
+  struct Layer {
+    std::vector<Slot> slots;  // regular slots, then staging
+  };
+  struct Pending {
+    PlanPtr plan;
+    Nanos taken_ns = 0;
+    bool posted = false;
+    std::vector<Slot*> uses;
+    std::int64_t copies_awaited = 0;
+    Nanos copy_end_ns = -1;  // last awaited copy, -1 = none
+    Nanos slot_wait_ns = 0;
+    Nanos free_ns = -1;  // t_free, -1 = not yet
+    bool arrived = false;
+    Nanos arrived_ns = 0;
+  };
+  struct Transfer {
+    Copy copy;
+    Nanos taken_ns = 0;
+    bool released = false;
+    std::int64_t wait_user = -1;           // receiving: target that must finish first, since it works in the slot
+    CopyId wait_copy{-1, 0};               // receiving: the last copy out of the slot; sending: the copy that fills it
+    std::vector<std::int64_t> awaited_by;  // serials of queued targets that wait for it
+  };
+
+  void post_copies(Nanos now, Pending& pending);
+  void bind_uses(Pending& pending);
+  void release_ready(Nanos now);
+  bool can_release(const Transfer& transfer, bool receives) const;
+  void start_next(Nanos now);
+  Slot* find_slot(Layer& layer, int expert);
+
+  int index_;
+  bool overlap_;
+  Actions& actions_;
+  std::map<int, Layer> layers_;
+  std::deque<Pending> queue_;  // plans taken, not finished; bounded by the plan ring
+  std::map<Target, Nanos> early_activations_;
+  std::map<CopyId, Transfer> incoming_, outgoing_;  // posted and not done
+  std::int64_t finished_serial_ = -1;
+  std::int64_t taken_serial_ = -1;
+  Nanos previous_end_ns_ = 0;
+  bool running_ = false;
+  Nanos started_ns_ = 0;
+};
+
+}  // namespace afore::pipeline

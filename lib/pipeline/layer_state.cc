@@ -1,0 +1,30 @@
+#include "pipeline/planner.h"
+
+namespace afore::pipeline {
+
+LayerState::LayerState(LayerPlacement initial, std::int64_t microbatches)
+    : placement(std::move(initial)),
+      last_used(placement.index_count(), -1),
+      busy_(placement.index_count(), 0),
+      recent_(microbatches > 0 ? static_cast<std::size_t>(microbatches - 1) : 0) {}
+
+void LayerState::record_use(std::span<const TileShare> assignment, std::int64_t serial) {
+  std::vector<std::size_t> used;
+  if (!recent_.empty()) {
+    recent_[next_].swap(used);
+    used.clear();
+  }
+  for (const TileShare& share : assignment) {
+    const std::size_t index = placement.index(share.worker, placement.slot_of(share.expert, share.worker));
+    last_used[index] = serial;
+    used.push_back(index);
+  }
+  if (recent_.empty()) return;
+  recent_[next_].swap(used);
+  next_ = (next_ + 1) % recent_.size();
+  std::fill(busy_.begin(), busy_.end(), std::uint8_t{0});
+  for (const auto& list : recent_)
+    for (const std::size_t index : list) busy_[index] = 1;
+}
+
+}  // namespace afore::pipeline

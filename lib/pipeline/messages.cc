@@ -1,0 +1,45 @@
+#include "pipeline/messages.h"
+
+namespace afore::pipeline {
+
+PlanPtr publish(Plan plan, const Demand& demand, std::int64_t serial, std::int64_t tile_tokens, int workers,
+                const LayerPlacement& placement) {
+  auto published = std::make_shared<PublishedPlan>();
+  published->phase = demand.phase;
+  published->tokens = demand.tokens;
+  published->serial = serial;
+  published->tiles.assign(workers, 0);
+  published->worker_tokens.assign(workers, 0);
+  published->share_begin.assign(workers + 1, 0);
+
+  std::vector<TokenShare> tokens = plan.assignment_tokens;
+  if (plan.is_virtual) {
+    // Every worker holds every expert: whole tiles in worker order, the last takes the short one.
+    tokens.reserve(plan.assignment.size());
+    std::int64_t left = 0;
+    for (std::size_t i = 0; i < plan.assignment.size(); ++i) {
+      const TileShare& share = plan.assignment[i];
+      if (i == 0 || plan.assignment[i - 1].expert != share.expert) left = demand.counts[share.expert];
+      const std::int64_t take = std::min(left, share.tiles * tile_tokens);
+      tokens.push_back({share.expert, share.worker, take});
+      left -= take;
+    }
+  } else if (tokens.empty()) {
+    tokens = token_shares(plan.assignment, demand.counts, tile_tokens, placement);
+  }
+
+  for (const TileShare& share : plan.assignment) published->share_begin[share.worker + 1] += 1;
+  for (int w = 0; w < workers; ++w) published->share_begin[w + 1] += published->share_begin[w];
+  std::vector<std::size_t> at(published->share_begin.begin(), published->share_begin.end() - 1);
+  published->shares.resize(plan.assignment.size());
+  for (std::size_t i = 0; i < plan.assignment.size(); ++i) {
+    const TileShare& share = plan.assignment[i];
+    published->shares[at[share.worker]++] = {share.expert, share.tiles, tokens[i].tokens};
+    published->tiles[share.worker] += share.tiles;
+    published->worker_tokens[share.worker] += tokens[i].tokens;
+  }
+  published->plan = std::move(plan);
+  return published;
+}
+
+}  // namespace afore::pipeline

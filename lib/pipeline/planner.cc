@@ -1,0 +1,191 @@
+#include "pipeline/planner.h"
+
+#include <algorithm>
+
+#include "demand/project.h"
+#include "pipeline/eplb_background.h"
+#include "util/error.h"
+
+namespace afore::pipeline {
+namespace {
+
+void require(std::int64_t value, std::int64_t minimum, const char* what, const char* flag) {
+  if (value < minimum)
+    throw Error(ErrorKind::usage, std::string(what) + " is not known",
+                std::string("give ") + flag + ", or a header that has it");
+}
+
+std::unique_ptr<placement::Policy> make_policy(const std::string& name, const placement::Limits& limits) {
+  if (name == "static") return placement::make_static(limits);
+  if (name == "afore") return placement::make_afore(limits);
+  if (name == "ideal") return placement::make_ideal(limits);
+  AFORE_CHECK(name == "eplb", "unknown policy");
+  return nullptr;
+}
+
+}  // namespace
+
+const char* to_string(DemandSource source) {
+  switch (source) {
+    case DemandSource::prefetch: return "prefetch";
+    case DemandSource::last_step: return "last_step";
+    case DemandSource::window: return "window";
+  }
+  return "?";
+}
+
+Planner::Planner(const ModelSpec& model, const ClusterSpec& cluster, const LayerCost& cost,
+                 const PlannerOptions& options)
+    : model_(model), cluster_(cluster), cost_(cost), options_(options), window_history_(options.window_steps) {
+  require(cluster_.ffn_workers, 1, "the number of FFN workers", "--workers N");
+  require(cluster_.redundant_slots, 0, "the number of redundant slots", "--slots N");
+  require(cluster_.tile_tokens, 1, "the tile size", "--tile-tokens N");
+  require(cluster_.microbatches, 1, "the number of microbatches", "--microbatches N");
+  policy_ = make_policy(options_.policy, options_.limits);
+  if (!policy_) background_ = make_eplb_background(options_, cluster_, cost_);
+}
+
+Planner::~Planner() = default;
+
+LayerState& Planner::layer(int layer) {
+  std::unique_ptr<LayerState>& state = layers_[layer];
+  if (!state) {
+    state = std::make_unique<LayerState>(
+        LayerPlacement::initial(static_cast<int>(model_.experts), static_cast<int>(cluster_.ffn_workers),
+                                static_cast<int>(cluster_.redundant_slots)),
+        cluster_.microbatches);
+  }
+  return *state;
+}
+
+void Planner::set_placement(const PlacementRecord& record) {
+  if (layers_.contains(record.layer)) return;
+  if (model_.experts == kAbsent)
+    throw Error(ErrorKind::usage, "a placement record needs a header with the number of experts",
+                "start the stream with a header");
+  layers_[record.layer] = std::make_unique<LayerState>(
+      LayerPlacement::from_physical(static_cast<int>(model_.experts), static_cast<int>(cluster_.ffn_workers),
+                                    static_cast<int>(record.slots_per_worker), record.physical_to_logical),
+      cluster_.microbatches);
+  layers_[record.layer]->announced = true;
+}
+
+Nanos Planner::window(const char*& source) const {
+  if (!options_.overlap) {
+    source = "no_overlap";
+    return 0;
+  }
+  if (options_.window_ns) {
+    source = "flag";
+    return *options_.window_ns;
+  }
+  source = "preceding_ffn";
+  return preceding_ffn_ns_.value_or(0);
+}
+
+PlannedTarget Planner::plan(const Demand& demand) {
+  if (model_.experts == kAbsent) model_.experts = static_cast<std::int64_t>(demand.counts.size());
+  AFORE_CHECK(static_cast<std::int64_t>(demand.counts.size()) == model_.experts,
+              "demand has the wrong number of experts");
+  LayerState& state = layer(demand.target.layer);
+
+  PlannedTarget planned;
+  if (!state.announced) {
+    planned.placements.push_back(
+        {demand.target.layer, state.placement.slots_per_worker(), state.placement.physical_to_logical()});
+    state.announced = true;
+  }
+  Plan& plan = planned.plan;
+  plan.seq = seq_++;
+  plan.target = demand.target;
+  plan.policy = options_.policy;
+  plan.objective = options_.limits.objective;
+  plan.demand_source = policy_ ? to_string(options_.source) : "window";
+  const char* window_source = nullptr;
+  plan.window_ns = window(window_source);
+  plan.window_source = window_source;
+  count_tiles(demand.counts, cluster_.tile_tokens, true_tiles_);
+
+  if (policy_) plan_by_policy(demand, state, plan);
+  else background_->plan(demand, state, plan, planned.placements);
+  finish_plan(demand, state, plan);
+
+  if (!plan.is_virtual) state.record_use(plan.assignment, plan.seq);
+  if (options_.source == DemandSource::last_step) last_step_.observe(demand);
+  if (options_.source == DemandSource::window) window_history_.observe(demand);
+  preceding_ffn_ns_ = plan.ffn_ns;
+  return planned;
+}
+
+// Objective values, bounds and copies by a per-target policy, from the truth or from a guess.
+void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan) {
+  std::span<const std::int64_t> counts = demand.counts;
+  const bool guessed = options_.source != DemandSource::prefetch;
+  const int experts = static_cast<int>(model_.experts);
+  if (options_.source == DemandSource::last_step) last_step_.guess(demand.target, experts, guess_counts_);
+  if (options_.source == DemandSource::window) window_history_.guess(demand.target, experts, guess_counts_);
+  if (guessed) counts = guess_counts_;
+
+  placement::Request request{demand.target,   counts, state.placement, state.busy(),
+                             state.last_used, cost_,  plan.window_ns};
+  placement::Decision decision = policy_->decide(request);
+  plan.rehomes = policy_->rehomes();
+  plan.is_virtual = policy_->is_virtual();
+  plan.copies = std::move(decision.copies);
+  plan.assignment = std::move(decision.assignment);
+
+  if (guessed) {
+    const WorkerLoads predicted = worker_loads(plan.assignment, static_cast<int>(cluster_.ffn_workers), cost_);
+    plan.predicted_max_tile_load = predicted.max_tiles;
+    plan.predicted_ffn_ns = predicted.max_ns;
+    // What could be reached, and what bounds it, speaks of the truth: one more question, its copies not taken.
+    request.counts = demand.counts;
+    decision = policy_->decide(request);
+  }
+  plan.max_tile_load_before = decision.max_tiles_before;
+  plan.ffn_ns_before = decision.ffn_ns_before;
+  plan.lower_bound = decision.lower_bound_tiles;
+  plan.ffn_bound_ns = decision.lower_bound_ns;
+  plan.cut = std::move(decision.cut);
+
+  for (const Copy& copy : plan.copies) state.placement.set(copy.to, copy.slot, copy.expert);
+  if (guessed) {
+    const std::vector<TileShare> guess = std::move(plan.assignment);
+    plan.assignment = plan.is_virtual ? guess : demand::project_shares(guess, true_tiles_, state.placement);
+  }
+}
+
+void Planner::finish_plan(const Demand& demand, const LayerState& state, Plan& plan) {
+  const int workers = static_cast<int>(cluster_.ffn_workers);
+  const WorkerLoads loads = worker_loads(plan.assignment, workers, cost_);
+  plan.tile_load = loads.tiles;
+  plan.max_tile_load = loads.max_tiles;
+  plan.ffn_ns = loads.max_ns;
+  const bool tiles = plan.objective == Objective::tiles;
+  plan.certified = tiles ? plan.max_tile_load == plan.lower_bound : plan.ffn_ns == plan.ffn_bound_ns;
+  plan.migration_ns = migration_ns(plan.copies, workers, cost_);
+  plan.exposed_ns = background_ ? 0 : std::max<Nanos>(0, plan.migration_ns - plan.window_ns);
+  const Nanos saved =
+      tiles ? cost_.c1_ns * (plan.max_tile_load_before - plan.max_tile_load) : plan.ffn_ns_before - plan.ffn_ns;
+  plan.gain_ns = saved - plan.exposed_ns;
+  AFORE_CHECK(plan.lower_bound <= plan.max_tile_load && plan.ffn_bound_ns <= plan.ffn_ns, "a plan is below its bound");
+  if (plan.is_virtual) return;
+  for (const TileShare& share : plan.assignment)
+    AFORE_CHECK(state.placement.holds(share.expert, share.worker), "a plan uses an expert its worker does not hold");
+  if (plan.assignment_tokens.empty())
+    token_shares(plan.assignment, demand.counts, cluster_.tile_tokens, state.placement);
+}
+
+PlannerSpec Planner::spec(const std::string& cost_name) const {
+  PlannerSpec spec;
+  spec.policy = options_.policy;
+  spec.demand_source = policy_ ? to_string(options_.source) : "window";
+  spec.objective = options_.limits.objective;
+  spec.copy_budget = options_.limits.copy_budget;
+  spec.gain_rule = options_.limits.gain_rule;
+  spec.cost = cost_;
+  spec.cost_name = cost_name;
+  return spec;
+}
+
+}  // namespace afore::pipeline

@@ -1,0 +1,110 @@
+#pragma once
+// Plans targets in stream order: demand source, policy, placement state and busy slots of every layer. The Scheduler
+// actor and the stream host both use it, so a filter and a simulated run make identical plans.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/records.h"
+#include "demand/history.h"
+#include "placement/policy.h"
+
+namespace afore::pipeline {
+
+enum class DemandSource { prefetch, last_step, window };
+
+struct EplbOptions {
+  int interval_steps = 50;
+  std::int64_t step_bytes = kAbsent;  // copies started per step, all layers together; kAbsent = 4 experts
+  int groups = 1;
+  int nodes = 1;
+  bool allow_duplicates = true;
+};
+
+struct PlannerOptions {
+  std::string policy = "afore";  // static, eplb, afore, ideal
+  DemandSource source = DemandSource::prefetch;
+  int window_steps = 50;
+  placement::Limits limits;
+  std::optional<Nanos> window_ns;  // --window-us; without it the predicted FFN time of the preceding target
+  bool overlap = true;             // false: copies start only when the worker is free, so the window is 0
+  EplbOptions eplb;
+};
+
+struct PlannedTarget {
+  std::vector<PlacementRecord> placements;  // before the plan: the layer's first map; a map EPLB has completed
+  Plan plan;
+};
+
+// State of one layer. Indices are LayerPlacement::index().
+struct LayerState {
+  LayerState(LayerPlacement initial, std::int64_t microbatches);
+  // Slots with work in the last M-1 targets of the layer, which no copy may overwrite.
+  std::span<const std::uint8_t> busy() const { return busy_; }
+  void record_use(std::span<const TileShare> assignment, std::int64_t serial);
+
+  LayerPlacement placement;
+  std::vector<std::int64_t> last_used;  // serial of the last target with work in the slot, -1 = never
+  bool announced = false;               // its placement record was written
+
+ private:
+  std::vector<std::uint8_t> busy_;
+  std::vector<std::vector<std::size_t>> recent_;  // ring of M-1 lists of used slots
+  std::size_t next_ = 0;
+};
+
+// A policy that changes placement on its own clock; EPLB is the one there is.
+class BackgroundPolicy {
+ public:
+  virtual ~BackgroundPolicy() = default;
+  // Fills plan.copies, plan.assignment(_tokens) for the target and applies the copies to `layer.placement`; appends
+  // the layer's map to `completed` when its transition ended.
+  virtual void plan(const Demand& demand, LayerState& layer, Plan& plan, std::vector<PlacementRecord>& completed) = 0;
+};
+
+class Planner {
+ public:
+  // `model` needs experts and moe_layers or learns layers as they come; `cluster` needs ffn_workers, redundant_slots,
+  // tile_tokens and microbatches. Error{usage} names what is absent.
+  Planner(const ModelSpec& model, const ClusterSpec& cluster, const LayerCost& cost, const PlannerOptions& options);
+  ~Planner();
+
+  // What stands in a layer now.
+  const LayerPlacement& placement(int layer) { return this->layer(layer).placement; }
+
+  // A layer's map from the stream; only before the layer's first target, later ones are ignored.
+  void set_placement(const PlacementRecord& record);
+
+  // Demand must be conserved and sized to `experts` (the decoder checks both).
+  PlannedTarget plan(const Demand& demand);
+
+  PlannerSpec spec(const std::string& cost_name) const;
+  // Whole map of every layer seen so far.
+  const std::map<int, std::unique_ptr<LayerState>>& layers() const { return layers_; }
+
+ private:
+  LayerState& layer(int layer);
+  Nanos window(const char*& source) const;
+  void plan_by_policy(const Demand& demand, LayerState& state, Plan& plan);
+  void finish_plan(const Demand& demand, const LayerState& state, Plan& plan);
+
+  ModelSpec model_;
+  ClusterSpec cluster_;
+  LayerCost cost_;
+  PlannerOptions options_;
+  std::unique_ptr<placement::Policy> policy_;
+  std::unique_ptr<BackgroundPolicy> background_;
+  std::map<int, std::unique_ptr<LayerState>> layers_;
+  demand::LastStep last_step_;
+  demand::Window window_history_;
+  std::int64_t seq_ = 0;
+  std::optional<Nanos> preceding_ffn_ns_;
+  std::vector<std::int64_t> true_tiles_, guess_counts_, guess_tiles_;
+};
+
+const char* to_string(DemandSource source);
+
+}  // namespace afore::pipeline

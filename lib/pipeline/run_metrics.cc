@@ -1,0 +1,236 @@
+#include "pipeline/run_metrics.h"
+
+#include <algorithm>
+
+#include "util/error.h"
+
+namespace afore::pipeline {
+namespace {
+
+double ms(Nanos ns) { return static_cast<double>(ns) / 1e6; }
+
+double mean(Nanos sum, std::int64_t n) { return static_cast<double>(sum) / static_cast<double>(n); }
+
+// Nearest rank over weighted values; p99 stays null below 100 samples, where it would be noise.
+LatencySummary latency_summary(std::vector<std::pair<double, std::int64_t>> values) {
+  LatencySummary summary;
+  double sum = 0;
+  for (const auto& [value, weight] : values) {
+    summary.n += weight;
+    sum += value * static_cast<double>(weight);
+  }
+  if (summary.n == 0) return summary;
+  std::sort(values.begin(), values.end());
+  auto rank = [&](double q) {
+    std::int64_t left = static_cast<std::int64_t>(q * static_cast<double>(summary.n) + 0.999999);
+    for (const auto& [value, weight] : values)
+      if ((left -= weight) <= 0) return value;
+    return values.back().first;
+  };
+  summary.mean = sum / static_cast<double>(summary.n);
+  summary.median = rank(0.5);
+  summary.p95 = rank(0.95);
+  if (summary.n >= 100) summary.p99 = rank(0.99);
+  return summary;
+}
+
+}  // namespace
+
+RunMetrics::RunMetrics(const ModelSpec& model, const ClusterSpec& cluster, const LayerCost& cost, Objective objective)
+    : model_(model), cluster_(cluster), cost_(cost) {
+  placement::Limits limits;
+  limits.objective = objective;
+  ideal_ = placement::make_ideal(limits);
+}
+
+void RunMetrics::on_target(const Demand& demand, const Batch* batch) {
+  if (!any_target_) first_step_ = demand.target.step;
+  any_target_ = true;
+  auto [it, first] = microbatches_[demand.target.microbatch].steps.try_emplace(demand.target.step);
+  if (!first) return;
+  Step& step = it->second;
+  step.measured = demand.phase != Phase::warmup;
+  const std::int64_t prefill = batch != nullptr                 ? batch->prefill_tokens
+                               : demand.phase == Phase::prefill ? demand.tokens
+                                                                : 0;
+  step.input_tokens = prefill;
+  step.output_tokens = demand.tokens - prefill;
+  if (batch == nullptr) return;
+  step.has_batch = any_batch_ = true;
+  step.admitted = batch->admitted;
+  step.finished = batch->finished;
+}
+
+void RunMetrics::on_plan(const PublishedPlan& published, const Demand& demand) {
+  const Plan& plan = published.plan;
+  policy_ = plan.policy;
+  if (demand.phase == Phase::warmup) {
+    warmup_copies_ += static_cast<std::int64_t>(plan.copies.size());
+    return;
+  }
+  const int workers = static_cast<int>(cluster_.ffn_workers);
+  targets_ += 1;
+  certified_ += plan.certified ? 1 : 0;
+  copies_ += static_cast<std::int64_t>(plan.copies.size());
+  plan_ffn_before_ns_ += plan.ffn_ns_before;
+
+  std::int64_t tokens = 0, max_tokens = 0, tiles = 0;
+  for (int w = 0; w < workers; ++w) {
+    tokens += published.worker_tokens[w];
+    max_tokens = std::max(max_tokens, published.worker_tokens[w]);
+    tiles += published.tiles[w];
+  }
+  if (tokens > 0) {
+    const double mean_tokens = static_cast<double>(tokens) / workers;
+    imbalance_tokens_ += static_cast<double>(max_tokens) / mean_tokens;
+    imbalance_tiles_ += static_cast<double>(plan.max_tile_load) * workers / static_cast<double>(tiles);
+    sum_mean_ += mean_tokens;
+    sum_max_ += static_cast<double>(max_tokens);
+  }
+  if (plan.lower_bound > 0) {
+    bounded_ += 1;
+    load_over_bound_ += static_cast<double>(plan.max_tile_load) / static_cast<double>(plan.lower_bound);
+  }
+
+  // Yardsticks: contiguous primaries without copies, and every expert everywhere.
+  thread_local std::vector<std::int64_t> load_tiles, load_experts;
+  load_tiles.assign(workers, 0);
+  load_experts.assign(workers, 0);
+  const int experts = static_cast<int>(demand.counts.size());
+  for (int e = 0; e < experts; ++e) {
+    if (demand.counts[e] == 0) continue;
+    const int w = initial_primary(e, experts, workers);
+    load_tiles[w] += ceil_div(demand.counts[e], cluster_.tile_tokens);
+    load_experts[w] += 1;
+  }
+  Nanos worst = 0;
+  for (int w = 0; w < workers; ++w) worst = std::max(worst, cost_.ffn_ns(load_tiles[w], load_experts[w]));
+  static_ns_ += worst;
+  if (plan.is_virtual) {
+    ideal_ns_ += plan.ffn_ns;
+    return;
+  }
+  const LayerPlacement none(experts, workers, 0);
+  const placement::Decision ideal = ideal_->decide({demand.target, demand.counts, none, {}, {}, cost_, 0});
+  ideal_ns_ += worker_loads(ideal.assignment, workers, cost_).max_ns;
+}
+
+bool RunMetrics::on_times(const PublishedPlan& published, int worker, const WorkerTimes& times, Observed& observed) {
+  const Target& target = published.plan.target;
+  Worst& worst = worst_[target];
+  auto rank = [](const WorkerTimes& t) { return std::pair(t.exposed_ns, t.migration_ns); };
+  if (worst.worker == -1 || rank(times) > rank(worst.times) ||
+      (rank(times) == rank(worst.times) && worker < worst.worker)) {
+    worst.worker = worker;
+    worst.times = times;
+  }
+  worst.smallest_window_ns =
+      worst.reported == 0 ? times.window_ns : std::min(worst.smallest_window_ns, times.window_ns);
+  worst.ffn_ns = std::max(worst.ffn_ns, times.ffn_ns);
+  worst.slot_wait_ns = std::max(worst.slot_wait_ns, times.slot_wait_ns);
+  if (++worst.reported < static_cast<int>(cluster_.ffn_workers)) return false;
+
+  observed.target = target;
+  observed.seq = published.plan.seq;
+  observed.ffn_ns = worst.ffn_ns;
+  observed.migration_ns = worst.times.migration_ns;
+  observed.window_ns = worst.times.migration_ns == 0 ? worst.smallest_window_ns : worst.times.window_ns;
+  observed.exposed_ns = worst.times.exposed_ns;
+  observed.slack_ns = std::max<Nanos>(0, observed.window_ns - observed.migration_ns);
+  observed.slot_wait_ns = worst.slot_wait_ns;
+  worst_.erase(target);
+  if (published.phase != Phase::warmup) {
+    ffn_ns_ += observed.ffn_ns;
+    migration_ns_ += observed.migration_ns;
+    window_ns_ += observed.window_ns;
+    exposed_ns_ += observed.exposed_ns;
+    slack_ns_ += observed.slack_ns;
+    exposed_targets_ += observed.exposed_ns > 0 ? 1 : 0;
+    slot_waits_ += observed.slot_wait_ns > 0 ? 1 : 0;
+  }
+  return true;
+}
+
+void RunMetrics::on_outputs(Nanos now, const Target& target) {
+  if (target.step == first_step_) first_step_ns_ = std::max(first_step_ns_, now);
+}
+
+void RunMetrics::on_step_done(Nanos now, std::int64_t step, int microbatch) {
+  Microbatch& state = microbatches_[microbatch];
+  const auto it = state.steps.find(step);
+  AFORE_CHECK(it != state.steps.end(), "a step is done that was not begun");
+  const Step done = std::move(it->second);
+  state.steps.erase(it);
+  const Nanos before = state.last_done_ns;
+  if (done.measured) {
+    if (measured_from_ns_ < 0) measured_from_ns_ = before;
+    measured_from_ns_ = std::min(measured_from_ns_, before);
+    measured_to_ns_ = std::max(measured_to_ns_, now);
+    output_tokens_ += done.output_tokens;
+    input_tokens_ += done.input_tokens;
+    if (state.any_done) {
+      steps_ += 1;
+      step_ns_ += now - before;
+      if (done.has_batch && done.output_tokens > 0) itl_ms_.emplace_back(ms(now - before), done.output_tokens);
+    }
+    if (done.has_batch) count_requests(now, step, done);
+  }
+  state.last_done_ns = now;
+  state.any_done = true;
+}
+
+void RunMetrics::count_requests(Nanos now, std::int64_t step, const Step& done) {
+  for (const std::string& id : done.admitted) live_[id] = {now, step};
+  for (const std::string& id : done.finished) {
+    completed_ += 1;
+    const auto it = live_.find(id);
+    if (it == live_.end()) continue;  // admitted during warm-up: its first token is not in the measured part
+    const std::int64_t gaps = step - it->second.first_step;
+    if (gaps > 0) tpot_ms_.emplace_back(ms(now - it->second.first_token_ns) / static_cast<double>(gaps), 1);
+    live_.erase(it);
+  }
+}
+
+Summary RunMetrics::summary() const {
+  Summary s;
+  s.policy = policy_;
+  s.targets = targets_;
+  s.certified_targets = certified_;
+  s.copies = copies_;
+  s.copied_bytes = copies_ * cost_.expert_bytes;
+  s.exposed_targets = exposed_targets_;
+  s.slot_waits = slot_waits_;
+  if (warmup_copies_ > 0) s.notes["warmup_copies"] = std::to_string(warmup_copies_);
+  if (measured_to_ns_ > measured_from_ns_ && measured_from_ns_ >= 0) {
+    s.duration = static_cast<double>(measured_to_ns_ - measured_from_ns_) / 1e9;
+    s.total_output_tokens = output_tokens_;
+    s.total_input_tokens = input_tokens_;
+    s.output_throughput = static_cast<double>(output_tokens_) / *s.duration;
+    s.total_token_throughput = static_cast<double>(output_tokens_ + input_tokens_) / *s.duration;
+    if (any_batch_) {
+      s.completed = completed_;
+      s.failed = 0;
+      s.request_throughput = static_cast<double>(completed_) / *s.duration;
+    }
+  }
+  s.itl = latency_summary(itl_ms_);
+  s.tpot = latency_summary(tpot_ms_);
+  if (steps_ > 0) s.step_ns = mean(step_ns_, steps_);
+  if (targets_ == 0) return s;
+  s.imbalance_tokens = imbalance_tokens_ / static_cast<double>(targets_);
+  s.imbalance_tiles = imbalance_tiles_ / static_cast<double>(targets_);
+  if (bounded_ > 0) s.load_over_bound = load_over_bound_ / static_cast<double>(bounded_);
+  if (sum_max_ > 0) s.balancedness = sum_mean_ / sum_max_;
+  if (static_ns_ != ideal_ns_)
+    s.gain_captured =
+        static_cast<double>(static_ns_ - ffn_ns_ - exposed_ns_) / static_cast<double>(static_ns_ - ideal_ns_);
+  s.ffn_ns = mean(ffn_ns_, targets_);
+  s.ffn_ns_before = mean(plan_ffn_before_ns_, targets_);
+  s.migration_ns = mean(migration_ns_, targets_);
+  s.window_ns = mean(window_ns_, targets_);
+  s.exposed_ns = mean(exposed_ns_, targets_);
+  s.slack_ns = mean(slack_ns_, targets_);
+  return s;
+}
+
+}  // namespace afore::pipeline

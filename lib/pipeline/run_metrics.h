@@ -1,0 +1,86 @@
+#pragma once
+// Everything a run is judged by, collected as targets and steps finish; formulas in docs/metrics.md. Warm-up targets
+// are counted out.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pipeline/messages.h"
+#include "placement/policy.h"
+
+namespace afore::pipeline {
+
+class RunMetrics {
+ public:
+  // `objective`: what the ideal yardstick minimises.
+  RunMetrics(const ModelSpec& model, const ClusterSpec& cluster, const LayerCost& cost, Objective objective);
+
+  // A target enters the pipeline. `batch`: its microbatch's requests in this step, where the stream has them.
+  void on_target(const Demand& demand, const Batch* batch);
+  void on_plan(const PublishedPlan& plan, const Demand& demand);
+  // One worker's times; returns true with `observed` filled when all workers have reported.
+  bool on_times(const PublishedPlan& plan, int worker, const WorkerTimes& times, Observed& observed);
+  void on_outputs(Nanos now, const Target& target);  // all results of a target are back on the attention side
+  void on_step_done(Nanos now, std::int64_t step, int microbatch);
+
+  Summary summary() const;  // without producer, host, device
+
+  // Sum over measured targets of the static and the ideal FFN time, for gain_captured.
+  Nanos static_ns() const { return static_ns_; }
+  Nanos ideal_ns() const { return ideal_ns_; }
+  Nanos first_step_ns() const { return first_step_ns_; }  // of the run, from 0 to its last output; warm-up included
+
+ private:
+  struct Step {  // of one microbatch, in flight
+    bool measured = false;
+    bool has_batch = false;
+    std::int64_t output_tokens = 0, input_tokens = 0;
+    std::vector<std::string> admitted, finished;
+  };
+  struct Microbatch {
+    Nanos last_done_ns = 0;
+    bool any_done = false;
+    std::map<std::int64_t, Step> steps;
+  };
+  struct Request {
+    Nanos first_token_ns = 0;
+    std::int64_t first_step = 0;
+  };
+  struct Worst {  // the worker an observed record speaks of
+    int reported = 0;
+    int worker = -1;
+    WorkerTimes times;
+    Nanos ffn_ns = 0, smallest_window_ns = 0, slot_wait_ns = 0, plan_wait_ns = 0;
+  };
+  void count_requests(Nanos now, std::int64_t step, const Step& done);
+
+  ModelSpec model_;
+  ClusterSpec cluster_;
+  LayerCost cost_;
+  std::unique_ptr<placement::Policy> ideal_;
+  std::map<int, Microbatch> microbatches_;
+  std::map<Target, Worst> worst_;
+  std::map<std::string, Request> live_;
+
+  // sums over measured targets
+  std::int64_t targets_ = 0, certified_ = 0, bounded_ = 0, copies_ = 0, warmup_copies_ = 0, exposed_targets_ = 0,
+               slot_waits_ = 0;
+  double imbalance_tokens_ = 0, imbalance_tiles_ = 0, load_over_bound_ = 0, sum_mean_ = 0, sum_max_ = 0;
+  Nanos ffn_ns_ = 0, plan_ffn_before_ns_ = 0, migration_ns_ = 0, window_ns_ = 0, exposed_ns_ = 0, slack_ns_ = 0;
+  Nanos static_ns_ = 0, ideal_ns_ = 0;
+  std::int64_t output_tokens_ = 0, input_tokens_ = 0, completed_ = 0;
+  bool any_batch_ = false;
+  std::int64_t steps_ = 0;
+  Nanos step_ns_ = 0;
+  Nanos measured_from_ns_ = -1, measured_to_ns_ = -1;
+  std::int64_t first_step_ = 0;
+  bool any_target_ = false;
+  Nanos first_step_ns_ = 0;
+  std::vector<std::pair<double, std::int64_t>> itl_ms_, tpot_ms_;  // value, how many tokens or requests had it
+  std::string policy_;
+};
+
+}  // namespace afore::pipeline

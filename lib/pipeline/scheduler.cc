@@ -1,0 +1,51 @@
+#include "pipeline/scheduler.h"
+
+#include "util/error.h"
+
+namespace afore::pipeline {
+
+void Scheduler::on_target(const Target& target, Phase phase, std::int64_t tokens, int experts) {
+  Mailbox& box = mailboxes_.emplace_back();
+  box.demand.target = target;
+  box.demand.phase = phase;
+  box.demand.tokens = tokens;
+  box.demand.counts.assign(experts, 0);
+  box.from.assign(sources_, false);
+}
+
+void Scheduler::on_demand(int source, const Target& target, std::span<const std::int64_t> counts) {
+  for (Mailbox& box : mailboxes_) {
+    if (box.demand.target != target) continue;
+    AFORE_CHECK(!box.from[source], "a demand part arrived twice");
+    box.from[source] = true;
+    box.arrived += 1;
+    for (std::size_t e = 0; e < counts.size(); ++e) box.demand.counts[e] += counts[e];
+    start_next();
+    return;
+  }
+  AFORE_CHECK(false, "demand for a target that was not announced");
+}
+
+void Scheduler::start_next() {
+  if (planning_ || mailboxes_.empty() || mailboxes_.front().arrived < sources_) return;
+  planning_ = true;
+  actions_.start_planning(mailboxes_.front().demand);
+}
+
+void Scheduler::on_planned(const Target& target) {
+  AFORE_CHECK(planning_ && mailboxes_.front().demand.target == target, "a plan for a target that was not asked for");
+  if (!actions_.publish(target)) {
+    waiting_for_ring_ = true;
+    return;
+  }
+  waiting_for_ring_ = false;
+  planning_ = false;
+  mailboxes_.pop_front();
+  start_next();
+}
+
+void Scheduler::on_ring_free() {
+  if (waiting_for_ring_) on_planned(mailboxes_.front().demand.target);
+}
+
+}  // namespace afore::pipeline

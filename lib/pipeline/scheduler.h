@@ -1,0 +1,44 @@
+#pragma once
+// Adds up a target's demand as the attention workers' parts arrive, plans targets in stream order, publishes each plan
+// once. One target at a time: planning takes time, modelled or real.
+#include <deque>
+#include <map>
+
+#include "pipeline/messages.h"
+
+namespace afore::pipeline {
+
+class Scheduler {
+ public:
+  class Actions {
+   public:
+    virtual ~Actions() = default;
+    // The plan for a target whose demand is whole; the host charges the time and answers with on_planned.
+    virtual void start_planning(const Demand& demand) = 0;
+    virtual bool publish(const Target& target) = 0;  // false: the ring is full, on_ring_free will follow
+  };
+
+  Scheduler(int attention_workers, Actions& actions) : sources_(attention_workers), actions_(actions) {}
+
+  // The Coordinator announces targets in stream order: the order of planning.
+  void on_target(const Target& target, Phase phase, std::int64_t tokens, int experts);
+  void on_demand(int source, const Target& target, std::span<const std::int64_t> counts);
+  void on_planned(const Target& target);
+  void on_ring_free();
+
+ private:
+  struct Mailbox {
+    Demand demand;
+    int arrived = 0;
+    std::vector<bool> from;
+  };
+  void start_next();
+
+  int sources_;
+  Actions& actions_;
+  std::deque<Mailbox> mailboxes_;  // in stream order; bounded by the Coordinator
+  bool planning_ = false;
+  bool waiting_for_ring_ = false;
+};
+
+}  // namespace afore::pipeline
