@@ -23,7 +23,7 @@ class EplbBackground final : public BackgroundPolicy {
     step_copies_ = cost.expert_bytes > 0 ? budget / cost.expert_bytes : 4;
   }
 
-  void plan(const Demand& demand, LayerState& layer, Plan& plan, std::vector<PlacementRecord>& completed) override;
+  void plan(const Demand& demand, LayerState& layer, Plan& plan, std::optional<PlacementRecord>& completed) override;
 
  private:
   struct Migration {
@@ -72,7 +72,7 @@ void EplbBackground::start_step(const Demand& demand, const LayerState& layer) {
 }
 
 void EplbBackground::plan(const Demand& demand, LayerState& layer, Plan& plan,
-                          std::vector<PlacementRecord>& completed) {
+                          std::optional<PlacementRecord>& completed) {
   start_step(demand, layer);
   const int index = demand.target.layer;
   Migration& migration = layers_[index];
@@ -110,7 +110,7 @@ void EplbBackground::plan(const Demand& demand, LayerState& layer, Plan& plan,
     if (!plan.copies.empty()) layer.placement.mark_rehomed();
     if (migration.transition->done(layer.placement)) {
       for (int w = 0; w < layer.placement.workers(); ++w) layer.placement.set(w, kStagingSlot, kNoExpert);
-      completed.push_back({index, layer.placement.slots_per_worker(), layer.placement.physical_to_logical()});
+      completed = PlacementRecord{index, layer.placement.slots_per_worker(), layer.placement.physical_to_logical()};
       migration.transition.reset();
       moving_layer_ = -1;
     }

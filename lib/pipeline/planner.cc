@@ -91,8 +91,7 @@ PlannedTarget Planner::plan(const Demand& demand) {
 
   PlannedTarget planned;
   if (!state.announced) {
-    planned.placements.push_back(
-        {demand.target.layer, state.placement.slots_per_worker(), state.placement.physical_to_logical()});
+    planned.before = PlacementRecord{demand.target.layer, state.placement.slots_per_worker(), state.placement.physical_to_logical()};
     state.announced = true;
   }
   Plan& plan = planned.plan;
@@ -107,7 +106,7 @@ PlannedTarget Planner::plan(const Demand& demand) {
   count_tiles(demand.counts, cluster_.tile_tokens, true_tiles_);
 
   if (policy_) plan_by_policy(demand, state, plan);
-  else background_->plan(demand, state, plan, planned.placements);
+  else background_->plan(demand, state, plan, planned.completed);
   finish_plan(demand, state, plan);
 
   if (!plan.is_virtual) state.record_use(plan.assignment, plan.seq);
@@ -174,18 +173,6 @@ void Planner::finish_plan(const Demand& demand, const LayerState& state, Plan& p
     AFORE_CHECK(state.placement.holds(share.expert, share.worker), "a plan uses an expert its worker does not hold");
   if (plan.assignment_tokens.empty())
     token_shares(plan.assignment, demand.counts, cluster_.tile_tokens, state.placement);
-}
-
-PlannerSpec Planner::spec(const std::string& cost_name) const {
-  PlannerSpec spec;
-  spec.policy = options_.policy;
-  spec.demand_source = policy_ ? to_string(options_.source) : "window";
-  spec.objective = options_.limits.objective;
-  spec.copy_budget = options_.limits.copy_budget;
-  spec.gain_rule = options_.limits.gain_rule;
-  spec.cost = cost_;
-  spec.cost_name = cost_name;
-  return spec;
 }
 
 }  // namespace afore::pipeline

@@ -35,8 +35,9 @@ struct PlannerOptions {
 };
 
 struct PlannedTarget {
-  std::vector<PlacementRecord> placements;  // before the plan: the layer's first map; a map EPLB has completed
+  std::optional<PlacementRecord> before;  // the layer's first map, ahead of its first plan
   Plan plan;
+  std::optional<PlacementRecord> completed;  // the layer's map when the plan's copies complete a transition
 };
 
 // State of one layer. Indices are LayerPlacement::index().
@@ -60,9 +61,9 @@ struct LayerState {
 class BackgroundPolicy {
  public:
   virtual ~BackgroundPolicy() = default;
-  // Fills plan.copies, plan.assignment(_tokens) for the target and applies the copies to `layer.placement`; appends
-  // the layer's map to `completed` when its transition ended.
-  virtual void plan(const Demand& demand, LayerState& layer, Plan& plan, std::vector<PlacementRecord>& completed) = 0;
+  // Fills plan.copies, plan.assignment(_tokens) for the target and applies the copies to `layer.placement`; sets
+  // `completed` to the layer's map when its transition ended.
+  virtual void plan(const Demand& demand, LayerState& layer, Plan& plan, std::optional<PlacementRecord>& completed) = 0;
 };
 
 class Planner {
@@ -81,7 +82,6 @@ class Planner {
   // Demand must be conserved and sized to `experts` (the decoder checks both).
   PlannedTarget plan(const Demand& demand);
 
-  PlannerSpec spec(const std::string& cost_name) const;
   // Whole map of every layer seen so far.
   const std::map<int, std::unique_ptr<LayerState>>& layers() const { return layers_; }
 

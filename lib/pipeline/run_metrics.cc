@@ -115,6 +115,15 @@ void RunMetrics::on_plan(const PublishedPlan& published, const Demand& demand) {
   ideal_ns_ += worker_loads(ideal.assignment, workers, cost_).max_ns;
 }
 
+void RunMetrics::on_predicted(const Plan& plan) {
+  ffn_ns_ += plan.ffn_ns;
+  migration_ns_ += plan.migration_ns;
+  window_ns_ += plan.window_ns;
+  exposed_ns_ += plan.exposed_ns;
+  slack_ns_ += std::max<Nanos>(0, plan.window_ns - plan.migration_ns);
+  exposed_targets_ += plan.exposed_ns > 0 ? 1 : 0;
+}
+
 bool RunMetrics::on_times(const PublishedPlan& published, int worker, const WorkerTimes& times, Observed& observed) {
   const Target& target = published.plan.target;
   Worst& worst = worst_[target];

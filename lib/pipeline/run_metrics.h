@@ -21,6 +21,8 @@ class RunMetrics {
   // A target enters the pipeline. `batch`: its microbatch's requests in this step, where the stream has them.
   void on_target(const Demand& demand, const Batch* batch);
   void on_plan(const PublishedPlan& plan, const Demand& demand);
+  // What a plan claims, where nothing runs (the stream host). Instead of on_times.
+  void on_predicted(const Plan& plan);
   // One worker's times; returns true with `observed` filled when all workers have reported.
   bool on_times(const PublishedPlan& plan, int worker, const WorkerTimes& times, Observed& observed);
   void on_outputs(Nanos now, const Target& target);  // all results of a target are back on the attention side

@@ -1,0 +1,193 @@
+#include "afore-plan/plan_stream.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+#include <variant>
+
+#include "afore-plan/explain.h"
+#include "common/record_stream.h"
+#include "pipeline/planner.h"
+#include "pipeline/run_metrics.h"
+#include "util/error.h"
+#include "util/stats.h"
+
+namespace afore::plan {
+namespace {
+
+// Drops "planner":{...} from a header line, so that a new plan's may take its place.
+std::string without_planner(std::string line) {
+  const std::size_t key = line.find("\"planner\":");
+  if (key == std::string::npos) return line;
+  std::size_t end = line.find('{', key);
+  for (int depth = 0; end < line.size(); ++end) {
+    if (line[end] == '{') ++depth;
+    if (line[end] == '}' && --depth == 0) break;
+  }
+  const std::size_t begin = line[key - 1] == ',' ? key - 1 : key;
+  return line.erase(begin, end + 1 - begin);
+}
+
+class PlanRun {
+ public:
+  explicit PlanRun(const PlanFlags& flags)
+      : flags_(flags),
+        top_k_(flags.planning.top_k == kAbsent ? std::nullopt : std::optional<std::int64_t>(flags.planning.top_k)),
+        stream_(flags.input, {flags.allow_drop, top_k_}),
+        out_("-") {
+    stream_.lines().on_wait([this] { out_.flush(); });
+  }
+
+  void run();
+
+ private:
+  void on_header(const Header& header);
+  void begin(const std::optional<Header>& header);
+  void on_demand(const Demand& demand);
+  void on_planned_record(const char* kind);
+  void pass(const char* kind, std::string_view raw) {
+    if (wants(kind)) out_.write_line(raw);
+  }
+  bool wants(std::string_view kind) const { return explain_ ? false : flags_.only.empty() || flags_.only == kind; }
+  void finish(bool interrupted);
+
+  const PlanFlags& flags_;
+  std::optional<std::int64_t> top_k_;
+  cli::RecordStream stream_;
+  ByteWriter out_;
+  std::optional<Target> explain_;
+  std::optional<cli::Setup> setup_;
+  std::unique_ptr<pipeline::Planner> planner_;
+  std::unique_ptr<pipeline::RunMetrics> metrics_;
+  std::vector<double> plan_ns_;
+  bool explained_ = false;
+};
+
+void PlanRun::begin(const std::optional<Header>& header) {
+  setup_ = cli::resolve(flags_.planning, header, "afore");
+  planner_ = std::make_unique<pipeline::Planner>(setup_->model, setup_->cluster, setup_->cost, setup_->planner);
+  if (flags_.summary)
+    metrics_ = std::make_unique<pipeline::RunMetrics>(setup_->model, setup_->cluster, setup_->cost, setup_->planner.limits.objective);
+}
+
+void PlanRun::on_header(const Header& header) {
+  if (setup_) {  // a repeated equal header
+    pass("header", stream_.raw());
+    return;
+  }
+  std::string line(stream_.raw());
+  std::optional<Header> known = header;
+  if (header.planner) {
+    on_planned_record("header of a planned stream");
+    line = without_planner(std::move(line));
+    known->planner.reset();
+  }
+  begin(known);
+  if (wants("header")) out_.write_line(wire::extend_header(line, cli::gained(*setup_, true), cli::producer("afore-plan")));
+}
+
+// Plans and what belongs to them: refused, or dropped to be made anew.
+void PlanRun::on_planned_record(const char* kind) {
+  if (flags_.replan) return;
+  throw Error(ErrorKind::usage, fmt::format("{}:{}: the input already has plans (a {})", stream_.lines().name(), stream_.lines().line_number(), kind),
+              "give --replan to drop them and plan anew");
+}
+
+void PlanRun::on_demand(const Demand& demand) {
+  pass("demand", stream_.raw());
+  const auto start = std::chrono::steady_clock::now();
+  std::optional<LayerPlacement> before;
+  if (explain_ && demand.target == *explain_) before = planner_->placement(demand.target.layer);
+  const pipeline::PlannedTarget planned = planner_->plan(demand);
+  if (flags_.timing)
+    plan_ns_.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
+  if (planned.before && wants("placement")) out_.write_line(wire::to_json(*planned.before));
+  if (wants("plan")) out_.write_line(wire::to_json(planned.plan));
+  if (planned.completed && wants("placement")) out_.write_line(wire::to_json(*planned.completed));
+  if (metrics_) {
+    metrics_->on_target(demand, nullptr);
+    metrics_->on_plan(*pipeline::publish(planned.plan, demand, planned.plan.seq, setup_->cluster.tile_tokens,
+                                         static_cast<int>(setup_->cluster.ffn_workers), planner_->placement(demand.target.layer)),
+                      demand);
+    if (demand.phase != Phase::warmup) metrics_->on_predicted(planned.plan);
+  }
+  if (before) {
+    out_.write(explain(planned.plan, demand, *before, *setup_));
+    explained_ = true;
+  }
+}
+
+void PlanRun::run() {
+  if (!flags_.explain.empty()) explain_ = parse_target(flags_.explain);
+  const volatile int* interrupted = nullptr;
+  if (flags_.summary) stream_.lines().stop_when(interrupted = cli::catch_interrupts());
+  try {
+    while (!explained_ && stream_.next()) {
+      const Record& record = stream_.record();
+      if (const auto* header = std::get_if<Header>(&record)) {
+        on_header(*header);
+        continue;
+      }
+      if (!setup_) {
+        // A stream without a header: flags must do, and a header goes first.
+        Header made;
+        made.producer = cli::producer("afore-plan");
+        if (top_k_) made.model.top_k = *top_k_;
+        if (const auto* demand = std::get_if<Demand>(&record)) made.model.experts = static_cast<std::int64_t>(demand->counts.size());
+        begin(made);
+        const Header rest = cli::gained(*setup_, true);
+        made.model = rest.model;
+        made.cluster = rest.cluster;
+        made.planner = rest.planner;
+        if (wants("header")) out_.write_line(wire::to_json(made));
+      }
+      if (const auto* demand = std::get_if<Demand>(&record)) on_demand(*demand);
+      else if (std::holds_alternative<Plan>(record)) on_planned_record("plan");
+      else if (std::holds_alternative<Observed>(record)) on_planned_record("observed record");
+      else if (const auto* placement = std::get_if<PlacementRecord>(&record)) {
+        if (flags_.replan) continue;
+        planner_->set_placement(*placement);
+        pass("placement", stream_.raw());
+      } else if (std::holds_alternative<Batch>(record)) pass("batch", stream_.raw());
+      else if (std::holds_alternative<Routing>(record)) pass("routing", stream_.raw());
+      else if (const auto* unknown = std::get_if<UnknownRecord>(&record)) pass(unknown->kind.c_str(), stream_.raw());
+      else pass("other", stream_.raw());
+    }
+  } catch (const Error& error) {
+    // Whole lines made before the bad one are good.
+    if (error.kind() == ErrorKind::interrupted) finish(true);
+    else if (error.kind() != ErrorKind::io) out_.flush();
+    throw;
+  }
+  if (explain_ && !explained_)
+    throw Error(ErrorKind::usage, "the stream has no target " + flags_.explain,
+                "a target is STEP:LAYER:MICROBATCH, layers absolute");
+  finish(false);
+}
+
+void PlanRun::finish(bool interrupted) {
+  if (metrics_) {
+    Summary summary = metrics_->summary();
+    summary.producer = cli::producer("afore-plan");
+    summary.policy = setup_->planner.policy;
+    summary.host = "stream";
+    summary.device = "none";
+    summary.interrupted = interrupted;
+    if (flags_.timing && !plan_ns_.empty()) {
+      Summary::PlanTime time;
+      for (const double ns : plan_ns_) time.mean += ns / static_cast<double>(plan_ns_.size());
+      time.p50 = *quantile(plan_ns_, 0.5);
+      time.p99 = *quantile(plan_ns_, 0.99);
+      summary.plan_ns = time;
+    }
+    if (wants("summary")) out_.write_line(wire::to_json(summary));
+  }
+  out_.finish();
+}
+
+}  // namespace
+
+void plan_stream(const PlanFlags& flags) { PlanRun(flags).run(); }
+
+}  // namespace afore::plan

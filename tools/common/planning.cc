@@ -1,0 +1,135 @@
+#include "common/planning.h"
+
+#include <fmt/format.h>
+
+#include "util/error.h"
+
+namespace afore::cli {
+namespace {
+
+// Fills `value` from a flag; a header's value stands and must not be contradicted.
+void settle(std::int64_t& value, std::int64_t flag, const char* what, const char* name) {
+  if (flag == kAbsent) return;
+  if (value != kAbsent && value != flag)
+    throw Error(ErrorKind::usage, fmt::format("{} {} contradicts the header, which says {} {}", name, flag, value, what),
+                "drop the flag, or import the stream anew");
+  value = flag;
+}
+
+void fill(std::int64_t& value, std::int64_t fallback) {
+  if (value == kAbsent) value = fallback;
+}
+
+bool has_sizes(const ModelSpec& model) { return model.hidden > 0 && model.moe_intermediate > 0 && model.expert_bytes > 0; }
+
+// The machine: --cost, else the one the stream was planned with, else h100.
+HardwareProfile resolve_profile(const PlanningFlags& flags, const std::optional<Header>& header) {
+  if (!flags.cost.empty()) return load_cost(flags.cost);
+  if (header && header->planner) {
+    const std::string& name = header->planner->cost_name;
+    if (const HardwareProfile* profile = find_hardware_profile(name)) return *profile;
+    throw Error(ErrorKind::usage, "the stream was planned with the cost file '" + name + "'", "give it with --cost FILE");
+  }
+  return load_cost("h100");
+}
+
+}  // namespace
+
+void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
+  if (with_policy) add_choice(app, "--policy", flags.policy, "Placement policy", {"static", "eplb", "afore", "ideal"});
+  add_choice(app, "--demand-source", flags.demand_source, "What a target is planned from: its own demand, its last step, or a window of steps",
+             {"prefetch", "last_step", "window"});
+  add_choice(app, "--objective", flags.objective, "Minimise the largest predicted time, or the largest tile load", {"time", "tiles"});
+  add_int(app, "--workers", flags.workers, "FFN workers", 1, 100'000);
+  add_int(app, "--slots", flags.slots, "Redundant expert slots per FFN worker and layer (default 2)", 0, 10'000);
+  add_int(app, "--tile-tokens", flags.tile_tokens, "Rows of a grouped-GEMM tile (default 64)", 1, 1 << 20);
+  add_int(app, "--attention-workers", flags.attention_workers, "Attention workers (default: as many as FFN workers)", 1, 100'000);
+  add_int(app, "--microbatches", flags.microbatches, "Microbatches in flight, where the header does not say (default 1)", 1, 1'000);
+  add_int(app, "--top-k", flags.top_k, "Experts per token, where the header does not say", 1, 4'096);
+  app.add_option("--model", flags.model, "Preset with the sizes a header lacks");
+  app.add_option("--cost", flags.cost, "a100, h100, h200 or a cost FILE (default h100)");
+  add_int(app, "--copy-budget", flags.copy_budget, "Copies per plan (default: the number of workers)", 0);
+  add_int(app, "--window-us", flags.window_us, "Time that hides copies (default: predicted FFN time of the preceding target)", 0, 1'000'000'000);
+  add_int(app, "--window-steps", flags.window_steps, "Steps of history for eplb and --demand-source window", 1, 1'000'000);
+  add_choice(app, "--gain-rule", flags.gain_rule, "off installs copies whatever they cost", {"on", "off"});
+  add_choice(app, "--overlap", flags.overlap, "off starts copies only when their worker is free", {"on", "off"});
+  add_int(app, "--eplb-interval", flags.eplb_interval, "Steps between two EPLB rebalances", 1, 1'000'000'000);
+  app.add_option("--eplb-step-bytes", flags.eplb_step_bytes, "Bytes EPLB may copy per step (default: 4 experts)");
+  add_int(app, "--eplb-groups", flags.eplb_groups, "Expert groups for EPLB", 1, 100'000);
+  add_int(app, "--eplb-nodes", flags.eplb_nodes, "Nodes for EPLB", 1, 100'000);
+  app.add_flag("--no-duplicates", flags.no_duplicates, "EPLB never puts two replicas of an expert on one worker");
+}
+
+Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, const std::string& default_policy) {
+  Setup setup;
+  if (header) {
+    setup.model = header->model;
+    setup.cluster = header->cluster;
+  }
+  settle(setup.model.top_k, flags.top_k, "experts per token", "--top-k");
+  settle(setup.cluster.ffn_workers, flags.workers, "FFN workers", "--workers");
+  settle(setup.cluster.redundant_slots, flags.slots, "redundant slots", "--slots");
+  settle(setup.cluster.tile_tokens, flags.tile_tokens, "tokens per tile", "--tile-tokens");
+  settle(setup.cluster.attention_workers, flags.attention_workers, "attention workers", "--attention-workers");
+  settle(setup.cluster.microbatches, flags.microbatches, "microbatches", "--microbatches");
+  if (setup.cluster.ffn_workers == kAbsent)
+    throw Error(ErrorKind::usage, "the number of FFN workers is not known", "give --workers N");
+  fill(setup.cluster.redundant_slots, 2);
+  fill(setup.cluster.tile_tokens, 64);
+  fill(setup.cluster.attention_workers, setup.cluster.ffn_workers);
+  fill(setup.cluster.microbatches, 1);
+
+  setup.profile = resolve_profile(flags, header);
+  const bool measured = setup.profile.ffn_c1_ns != kAbsent && setup.profile.ffn_c2_ns != kAbsent;
+  ModelSpec sized = setup.model;
+  if (!flags.model.empty()) {
+    ModelSpec preset = load_model_preset(flags.model);
+    preset.layers = kAbsent;
+    preset.moe_layers.clear();
+    fill_absent(setup.model, preset);
+    sized = setup.model;
+  } else if (!has_sizes(sized) && !measured && !(header && header->planner)) {
+    fill_absent(sized, load_model_preset("glm-4.5-air"));
+    warn("the stream does not say how large an expert is: times are those of glm-4.5-air (give --model PRESET)");
+  }
+  setup.cost = header && header->planner && flags.cost.empty() ? header->planner->cost
+                                                              : layer_cost(setup.profile, sized, setup.cluster.tile_tokens);
+  if (sized.hidden > 0) fill(setup.model.hidden, sized.hidden);
+
+  pipeline::PlannerOptions& planner = setup.planner;
+  planner.policy = flags.policy.empty() ? default_policy : flags.policy;
+  planner.source = flags.demand_source == "prefetch"    ? pipeline::DemandSource::prefetch
+                   : flags.demand_source == "last_step" ? pipeline::DemandSource::last_step
+                                                        : pipeline::DemandSource::window;
+  planner.window_steps = static_cast<int>(flags.window_steps);
+  planner.limits.objective = flags.objective == "tiles" ? Objective::tiles : Objective::time;
+  planner.limits.copy_budget = flags.copy_budget == kAbsent ? setup.cluster.ffn_workers : flags.copy_budget;
+  planner.limits.gain_rule = flags.gain_rule == "on";
+  if (flags.window_us != kAbsent) planner.window_ns = flags.window_us * 1000;
+  planner.overlap = flags.overlap == "on";
+  planner.eplb.interval_steps = static_cast<int>(flags.eplb_interval);
+  if (!flags.eplb_step_bytes.empty()) planner.eplb.step_bytes = parse_bytes(flags.eplb_step_bytes);
+  planner.eplb.groups = static_cast<int>(flags.eplb_groups);
+  planner.eplb.nodes = static_cast<int>(flags.eplb_nodes);
+  planner.eplb.allow_duplicates = !flags.no_duplicates;
+  return setup;
+}
+
+Header gained(const Setup& setup, bool plans) {
+  Header header;
+  header.model = setup.model;
+  header.cluster = setup.cluster;
+  if (!plans) return header;
+  PlannerSpec spec;
+  spec.policy = setup.planner.policy;
+  spec.demand_source = setup.planner.policy == "eplb" ? "window" : pipeline::to_string(setup.planner.source);
+  spec.objective = setup.planner.limits.objective;
+  spec.copy_budget = setup.planner.limits.copy_budget;
+  spec.gain_rule = setup.planner.limits.gain_rule;
+  spec.cost = setup.cost;
+  spec.cost_name = setup.profile.name;
+  header.planner = spec;
+  return header;
+}
+
+}  // namespace afore::cli

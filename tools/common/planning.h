@@ -1,0 +1,42 @@
+#pragma once
+// The flags that afore-plan and afore-serve share, and what they mean together with a stream's header: a flag fills
+// what the header lacks and may not contradict what it has; defaults fill the rest.
+#include <optional>
+#include <string>
+
+#include "common/cli.h"
+#include "core/records.h"
+#include "pipeline/planner.h"
+
+namespace afore::cli {
+
+struct PlanningFlags {
+  std::string policy;  // empty = not given
+  std::string demand_source = "prefetch", objective = "time", gain_rule = "on", cost, model, overlap = "on";
+  std::int64_t workers = kAbsent, slots = kAbsent, tile_tokens = kAbsent, attention_workers = kAbsent;
+  std::int64_t microbatches = kAbsent, top_k = kAbsent;
+  std::int64_t copy_budget = kAbsent, window_us = kAbsent, window_steps = 50;
+  std::int64_t eplb_interval = 50, eplb_groups = 1, eplb_nodes = 1;
+  std::string eplb_step_bytes;
+  bool no_duplicates = false;
+};
+
+// `with_policy`: --policy, whose default is set by the tool.
+void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy);
+
+// Everything a planner, a simulator or a verifier needs to know.
+struct Setup {
+  ModelSpec model;
+  ClusterSpec cluster;
+  HardwareProfile profile;
+  LayerCost cost;
+  pipeline::PlannerOptions planner;
+};
+
+// `header`: the stream's, if it has one. Error{usage} when a flag contradicts it or something needed is unknown.
+Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, const std::string& default_policy);
+
+// What this setup adds to a header (model sizes, cluster; `planner` only when the tool plans).
+Header gained(const Setup& setup, bool plans);
+
+}  // namespace afore::cli

@@ -1,0 +1,33 @@
+#pragma once
+// Records with their raw lines, from a file or standard input.
+#include <string>
+#include <string_view>
+
+#include "util/line_io.h"
+#include "wire/wire.h"
+
+namespace afore::cli {
+
+class RecordStream {
+ public:
+  RecordStream(const std::string& path, const wire::ReadOptions& options) : lines_(path), decoder_(lines_.name(), options) {}
+
+  // False at the end. `raw` is valid until the next call.
+  bool next() {
+    if (!lines_.next(raw_)) return false;
+    record_ = decoder_.decode(raw_, lines_.line_number());
+    return true;
+  }
+  std::string_view raw() const { return raw_; }
+  const Record& record() const { return record_; }
+  const std::optional<Header>& header() const { return decoder_.header(); }
+  LineReader& lines() { return lines_; }
+
+ private:
+  LineReader lines_;
+  wire::RecordDecoder decoder_;
+  std::string_view raw_;
+  Record record_;
+};
+
+}  // namespace afore::cli
