@@ -92,23 +92,31 @@ std::int64_t Bounds::prefixes(const std::vector<int>& order) const {
   return best;
 }
 
-// The hottest experts run on their holders and on at most as many further workers as there are copies.
+// A set of experts runs on its holders and on at most as many further workers as there are copies. Tried: the largest
+// experts, and those with the most work per holder.
 std::int64_t Bounds::hot_sets() const {
-  std::vector<int> order;
+  std::vector<int> active;
   for (std::size_t e = 0; e < sizes_.size(); ++e)
-    if (sizes_[e] > 0) order.push_back(static_cast<int>(e));
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return sizes_[a] != sizes_[b] ? sizes_[a] > sizes_[b] : holders_[a].size() < holders_[b].size();
+    if (sizes_[e] > 0) active.push_back(static_cast<int>(e));
+  const auto replicas = [&](int e) { return static_cast<std::int64_t>(holders_[e].size()); };
+  const auto heads = [&](const auto& hotter) {
+    std::stable_sort(active.begin(), active.end(), hotter);
+    std::vector<std::uint8_t> reached(workers_, 0);
+    std::int64_t best = 0, work = 0, hosts = copies_out_of(0);
+    for (const int e : active) {
+      work += sizes_[e];
+      for (const int worker : holders_[e])
+        if (!reached[worker]) reached[worker] = 1, ++hosts;
+      best = std::max(best, divide_up(work, std::min<std::int64_t>(workers_, hosts)));
+    }
+    return best;
+  };
+  const std::int64_t per_holder = heads([&](int a, int b) {
+    return static_cast<Wide>(sizes_[a]) * replicas(b) > static_cast<Wide>(sizes_[b]) * replicas(a);
   });
-  std::vector<std::uint8_t> reached(workers_, 0);
-  std::int64_t best = 0, work = 0, hosts = copies_out_of(0);
-  for (const int e : order) {
-    work += sizes_[e];
-    for (const int worker : holders_[e])
-      if (!reached[worker]) reached[worker] = 1, ++hosts;
-    best = std::max(best, divide_up(work, std::min<std::int64_t>(workers_, hosts)));
-  }
-  return best;
+  return std::max(per_holder, heads([&](int a, int b) {
+                    return sizes_[a] != sizes_[b] ? sizes_[a] > sizes_[b] : replicas(a) < replicas(b);
+                  }));
 }
 
 // Each worker above `load` must lose confined experts, and a copy serves one worker.
