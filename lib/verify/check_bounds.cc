@@ -1,0 +1,167 @@
+// Claims about what was reachable: the best without copies, and bounds no plan within the limits can pass.
+#include <algorithm>
+
+#include "verify/bounds.h"
+#include "verify/state.h"
+
+namespace afore::verify {
+namespace {
+
+Counts times_of(const Facts& facts, const Counts& tiles) {
+  Counts times(tiles.size(), 0);
+  for (std::size_t e = 0; e < tiles.size(); ++e)
+    if (tiles[e] > 0) times[e] = facts.planner.cost.c1_ns * tiles[e] + facts.planner.cost.c2_ns;
+  return times;
+}
+
+// The largest c1*t + c2*a of whole tiles and experts that is at most `time`: what "below the bound" can mean.
+Nanos attainable(const Facts& facts, const Counts& tiles, Nanos time) {
+  const auto& cost = facts.planner.cost;
+  const std::int64_t active = std::count_if(tiles.begin(), tiles.end(), [](std::int64_t t) { return t > 0; });
+  Nanos best = 0;
+  for (std::int64_t a = 1; a <= active && cost.c2_ns * a <= time; ++a) {
+    const std::int64_t t = (time - cost.c2_ns * a) / cost.c1_ns;
+    if (t >= a) best = std::max(best, cost.c1_ns * t + cost.c2_ns * a);
+  }
+  return best;
+}
+
+// Largest claim in [0, claim] for which `proven`, which holds below some point and nowhere above it.
+template <class Proven>
+std::int64_t largest_proven(std::int64_t claim, const Proven& proven) {
+  std::int64_t low = 0, high = claim;  // low is proven, high is not
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (proven(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+void check_cut(const Facts& facts, const Plan& plan, Bounds& bounds) {
+  std::vector<std::uint8_t> set(facts.workers, 0);
+  for (const int worker : plan.cut) {
+    if (worker < 0 || worker >= facts.workers || set[worker])
+      violate(plan.target, "cut names worker {} twice or beyond {} workers", worker, facts.workers);
+    set[worker] = 1;
+  }
+  const std::int64_t proves = bounds.cut(set);
+  if (proves < plan.lower_bound)
+    violate(plan.target, "cut proves a bound of {}, expected lower_bound {}", proves, plan.lower_bound);
+  bounds.consider(proves);
+}
+
+void check_tile_bound(const Facts& facts, const Plan& plan, const Standing& standing) {
+  if (plan.lower_bound > plan.max_tile_load)
+    violate(plan.target, "lower_bound is {}, above max_tile_load {}", plan.lower_bound, plan.max_tile_load);
+  std::int64_t total = 0;
+  for (const std::int64_t tiles : standing.tiles) total += tiles;
+  const std::int64_t volume = divide_up(total, facts.workers);
+  if (plan.lower_bound < volume)
+    violate(plan.target, "lower_bound is {}, expected at least {} ({} tiles on {} workers)", plan.lower_bound, volume,
+            total, facts.workers);
+  Bounds bounds(standing.tiles, standing.bound_holders, standing.open_slots, standing.budget);
+  if (!plan.cut.empty()) check_cut(facts, plan, bounds);
+  const auto proven = [&](std::int64_t claim) { return claim <= 0 || bounds.refutes(claim - 1); };
+  if (!proven(plan.lower_bound))
+    violate(plan.target, "lower_bound {} is not proven, expected at most {}", plan.lower_bound,
+            largest_proven(plan.lower_bound, proven));
+}
+
+void check_time_bound(const Facts& facts, const Plan& plan, const Standing& standing) {
+  const LayerCost& cost = facts.planner.cost;
+  if (plan.ffn_bound_ns > plan.ffn_ns)
+    violate(plan.target, "ffn_bound_ns is {}, above ffn_ns {}", plan.ffn_bound_ns, plan.ffn_ns);
+  const Counts times = times_of(facts, standing.tiles);
+  std::int64_t total = 0;
+  for (const std::int64_t time : times) total += time;
+  const Nanos volume = cost.c0_ns + total / facts.workers;
+  if (plan.objective == Objective::time && plan.ffn_bound_ns < volume)
+    violate(plan.target, "ffn_bound_ns is {}, expected at least {} ({} ns of work on {} workers)", plan.ffn_bound_ns,
+            volume, total, facts.workers);
+  const Bounds bounds(times, standing.bound_holders, standing.open_slots, standing.budget);
+  const auto proven = [&](Nanos claim) {
+    const Nanos below = claim - 1 - cost.c0_ns;
+    return below < 0 ||
+           bounds.refutes_time(attainable(facts, standing.tiles, below), standing.tiles, cost.c1_ns, cost.c2_ns);
+  };
+  if (!proven(plan.ffn_bound_ns))
+    violate(plan.target, "ffn_bound_ns {} is not proven, expected at most {}", plan.ffn_bound_ns,
+            largest_proven(plan.ffn_bound_ns, proven));
+}
+
+void check_tiles_before(const Facts& facts, const Plan& plan, const Standing& standing) {
+  const std::int64_t before = plan.max_tile_load_before;
+  if (!split_fits(standing.tiles, standing.holders, facts.workers, before))
+    violate(plan.target, "max_tile_load_before is {}, not reachable without copies", before);
+  if (split_fits(standing.tiles, standing.holders, facts.workers, before - 1))
+    violate(plan.target, "max_tile_load_before is {}, but {} is reachable without copies", before, before - 1);
+  if (plan.max_tile_load > before)
+    violate(plan.target, "max_tile_load is {}, above max_tile_load_before {}", plan.max_tile_load, before);
+}
+
+// The best time over standing replicas is hard to find, so the claim is only enclosed.
+void check_time_before(const Facts& facts, const Plan& plan, const Standing& standing) {
+  const LayerCost& cost = facts.planner.cost;
+  const Nanos before = plan.ffn_ns_before;
+  if (before > standing.primary_ns)
+    violate(plan.target, "ffn_ns_before is {}, but everything on the primaries takes {}", before, standing.primary_ns);
+  const Counts times = times_of(facts, standing.tiles);
+  const Bounds bounds(times, standing.holders, standing.open_slots, 0);
+  if (before < cost.c0_ns || bounds.refutes_time(before - cost.c0_ns, standing.tiles, cost.c1_ns, cost.c2_ns))
+    violate(plan.target, "ffn_ns_before is {}, less than any split over the standing replicas takes", before);
+  if (plan.ffn_ns > before) violate(plan.target, "ffn_ns is {}, above ffn_ns_before {}", plan.ffn_ns, before);
+  if (plan.copies.empty() && !plan.is_virtual && plan.ffn_ns < before)
+    violate(plan.target, "ffn_ns_before is {}, but the plan takes {} without copies", before, plan.ffn_ns);
+}
+
+}  // namespace
+
+Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, const Demand& demand) {
+  Standing standing;
+  standing.holders = layer.holders();
+  standing.open_slots.assign(facts.workers, 0);
+  standing.tiles.resize(facts.experts);
+  Counts tiles(facts.workers, 0), activated(facts.workers, 0);
+  std::vector<std::uint8_t> is_primary(layer.held.size(), 0);
+  for (int e = 0; e < facts.experts; ++e) {
+    standing.tiles[e] = divide_up(demand.counts[e], facts.tile_tokens);
+    const int primary = layer.primary(e);
+    is_primary[layer.at(primary, layer.used_slot(e, primary))] = 1;
+    tiles[primary] += standing.tiles[e];
+    activated[primary] += standing.tiles[e] > 0;
+  }
+  const LayerCost& cost = facts.planner.cost;
+  for (int w = 0; w < facts.workers; ++w)
+    standing.primary_ns = std::max(standing.primary_ns, cost.c0_ns + cost.c1_ns * tiles[w] + cost.c2_ns * activated[w]);
+
+  if (plan.is_virtual) {
+    std::vector<int> everyone(facts.workers);
+    for (int w = 0; w < facts.workers; ++w) everyone[w] = w;
+    standing.bound_holders.assign(facts.experts, everyone);
+    return standing;
+  }
+  standing.bound_holders = standing.holders;
+  standing.budget = facts.planner.policy == "static" ? 0 : facts.planner.copy_budget;
+  for (int w = 0; w < facts.workers; ++w)
+    for (int s = 0; s < facts.slots; ++s)
+      standing.open_slots[w] += !layer.busy(w, s, facts.microbatches) && (plan.rehomes || !is_primary[layer.at(w, s)]);
+  return standing;
+}
+
+void check_before(const Facts& facts, const Plan& plan, const Standing& standing) {
+  if (plan.rehomes || from_guess(plan)) return;
+  if (plan.objective == Objective::tiles) check_tiles_before(facts, plan, standing);
+  else check_time_before(facts, plan, standing);
+}
+
+void check_bounds(const Facts& facts, const Plan& plan, const Standing& standing) {
+  check_tile_bound(facts, plan, standing);
+  check_time_bound(facts, plan, standing);
+  if (!plan.certified) return;
+  if (plan.objective == Objective::tiles && plan.max_tile_load != plan.lower_bound)
+    violate(plan.target, "certified with max_tile_load {} and lower_bound {}", plan.max_tile_load, plan.lower_bound);
+  if (plan.objective == Objective::time && plan.ffn_ns != plan.ffn_bound_ns)
+    violate(plan.target, "certified with ffn_ns {} and ffn_bound_ns {}", plan.ffn_ns, plan.ffn_bound_ns);
+}
+
+}  // namespace afore::verify

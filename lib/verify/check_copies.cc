@@ -1,0 +1,79 @@
+// Where copies may come from and what they may replace. Copies take effect in list order.
+#include <algorithm>
+#include <set>
+
+#include "verify/state.h"
+
+namespace afore::verify {
+namespace {
+
+void check_names(const Facts& facts, const Plan& plan, const Copy& copy, std::size_t number) {
+  const auto inside = [](int value, int end) { return value >= 0 && value < end; };
+  if (!inside(copy.expert, facts.experts))
+    violate(plan.target, "copy {} names expert {} of {}", number, copy.expert, facts.experts);
+  if (!inside(copy.from, facts.workers) || !inside(copy.to, facts.workers))
+    violate(plan.target, "copy {} goes from worker {} to {}, of {}", number, copy.from, copy.to, facts.workers);
+  if (copy.slot == kStaging && !plan.rehomes)
+    violate(plan.target, "copy {} uses the staging buffer of worker {}, but the plan does not re-home", number,
+            copy.to);
+  if (copy.slot != kStaging && !inside(copy.slot, facts.slots))
+    violate(plan.target, "copy {} names slot {} of {}", number, copy.slot, facts.slots);
+}
+
+void check_place(const Facts& facts, const Plan& plan, const LayerMap& layer, const Copy& copy, std::size_t number) {
+  if (layer.used_slot(copy.expert, copy.from) == kAbsentSlot)
+    violate(plan.target, "copy {} takes expert {} from worker {}, which does not hold it", number, copy.expert,
+            copy.from);
+  if (!plan.rehomes && layer.used_slot(copy.expert, copy.to) != kAbsentSlot)
+    violate(plan.target, "copy {} brings expert {} to worker {}, which already holds it", number, copy.expert, copy.to);
+  const std::size_t at = layer.at(copy.to, copy.slot);
+  if (layer.busy(copy.to, copy.slot, facts.microbatches))
+    violate(plan.target, "copy {} overwrites slot {} of worker {}, which has work in step {} microbatch {}", number,
+            copy.slot, copy.to, layer.last_target[at].step, layer.last_target[at].microbatch);
+  const int old = layer.held[at];
+  if (old == kNobody || old == copy.expert) return;
+  if (!plan.rehomes && layer.is_primary_slot(copy.to, copy.slot))
+    violate(plan.target, "copy {} overwrites slot {} of worker {}, the primary of expert {}", number, copy.slot,
+            copy.to, old);
+  if (layer.replicas(old) == 1)
+    violate(plan.target, "copy {} overwrites slot {} of worker {}, the last replica of expert {}", number, copy.slot,
+            copy.to, old);
+}
+
+}  // namespace
+
+void apply_copies(const Facts& facts, const Plan& plan, LayerMap& layer) {
+  layer.planned = true;
+  if (plan.is_virtual) {
+    if (!plan.copies.empty()) violate(plan.target, "a virtual plan has {} copies, expected none", plan.copies.size());
+    return;
+  }
+  if (plan.rehomes) layer.rehomed = true;
+  if (!plan.rehomes && static_cast<std::int64_t>(plan.copies.size()) > facts.planner.copy_budget)
+    violate(plan.target, "plan has {} copies, the budget is {}", plan.copies.size(), facts.planner.copy_budget);
+  std::set<std::size_t> written;
+  for (std::size_t i = 0; i < plan.copies.size(); ++i) {
+    const Copy& copy = plan.copies[i];
+    check_names(facts, plan, copy, i + 1);
+    if (!written.insert(layer.at(copy.to, copy.slot)).second)
+      violate(plan.target, "copy {} writes slot {} of worker {} a second time", i + 1, copy.slot, copy.to);
+    check_place(facts, plan, layer, copy, i + 1);
+    layer.held[layer.at(copy.to, copy.slot)] = copy.expert;
+    // Staging holds an expert only until its worker has it in a regular slot.
+    int& staged = layer.held[layer.at(copy.to, kStaging)];
+    if (copy.slot != kStaging && staged == copy.expert) staged = kNobody;
+  }
+}
+
+void record_work(const Plan& plan, LayerMap& layer) {
+  if (!plan.is_virtual) {
+    for (const TileShare& share : plan.assignment) {
+      const std::size_t at = layer.at(share.worker, layer.used_slot(share.expert, share.worker));
+      layer.last_work[at] = layer.targets;
+      layer.last_target[at] = plan.target;
+    }
+  }
+  ++layer.targets;
+}
+
+}  // namespace afore::verify

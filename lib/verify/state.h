@@ -1,0 +1,93 @@
+#pragma once
+// Inside the checker: what a stream has established so far, and the checks of one plan in the order they run.
+// Deliberately plain, and written without the planner's arithmetic: agreement of two independent computations is
+// what a passed check means.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/records.h"
+#include "util/error.h"
+
+namespace afore::verify {
+
+inline constexpr int kNobody = -1;  // empty slot
+inline constexpr int kAbsentSlot = -2;
+inline constexpr int kStaging = -1;  // as copies name it
+
+using Counts = std::vector<std::int64_t>;
+
+// "step 17 layer 3 microbatch 1: " and what is wrong there.
+template <class... Args>
+[[noreturn]] void violate(const Target& target, fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(ErrorKind::answer_no, fmt::format("step {} layer {} microbatch {}: {}", target.step, target.layer,
+                                                target.microbatch, fmt::format(format, std::forward<Args>(args)...)));
+}
+
+// The numbers of the header every check needs.
+struct Facts {
+  int experts = 0, workers = 0, slots = 0, microbatches = 0;
+  std::int64_t top_k = 0, tile_tokens = 0;
+  std::vector<int> moe_layers;
+  PlannerSpec planner;
+};
+
+// One layer's slots: worker-major, regular slots first, each worker's staging buffer last.
+struct LayerMap {
+  LayerMap(int experts_, int workers_, int slots_);
+  static LayerMap initial(const Facts& facts);
+
+  std::size_t at(int worker, int slot) const {
+    return static_cast<std::size_t>(worker) * (slots + 1) + (slot == kStaging ? slots : slot);
+  }
+  // The slot a worker uses for the expert: the lowest regular one, else staging, else kAbsentSlot.
+  int used_slot(int expert, int worker) const;
+  int home(int expert) const { return static_cast<int>(static_cast<std::int64_t>(expert) * workers / experts); }
+  int primary(int expert) const;  // its home, or after re-homing the lowest-index worker that holds it
+  bool is_primary_slot(int worker, int slot) const;
+  int replicas(int expert) const;  // slots that hold it, staging included
+  std::vector<std::vector<int>> holders() const;
+  bool busy(int worker, int slot, int microbatches) const {
+    return last_work[at(worker, slot)] > targets - microbatches;
+  }
+
+  int experts, workers, slots;
+  bool rehomed = false, planned = false;
+  std::vector<int> held;
+  std::int64_t targets = 0;             // of this layer so far
+  std::vector<std::int64_t> last_work;  // number of the last target with work in the slot; from 0
+  std::vector<Target> last_target;
+};
+
+// What stood when the target's plan was made: what limits and bounds refer to.
+struct Standing {
+  std::vector<std::vector<int>> holders;
+  std::vector<std::vector<int>> bound_holders;  // everybody, where the plan is virtual
+  Counts open_slots;                            // per worker: slots a copy may fill
+  std::int64_t budget = 0;
+  Counts tiles;          // per expert, ceil(count / tile_tokens)
+  Nanos primary_ns = 0;  // everything on the primaries
+};
+Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, const Demand& demand);
+
+bool from_guess(const Plan& plan);
+inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Each throws the first violation it finds. apply_copies leaves the layer as it stands when the target runs.
+void apply_copies(const Facts& facts, const Plan& plan, LayerMap& layer);
+void check_assignment(const Facts& facts, const Plan& plan, const Demand& demand, const LayerMap& layer);
+void check_loads(const Facts& facts, const Plan& plan);
+void check_before(const Facts& facts, const Plan& plan, const Standing& standing);
+void check_bounds(const Facts& facts, const Plan& plan, const Standing& standing);
+void check_timing(const Facts& facts, const Plan& plan);
+void check_observed(const Observed& observed);
+void record_work(const Plan& plan, LayerMap& layer);
+
+// Whether all tiles fit over the given holders with at most `capacity` tiles per worker (a maximum flow).
+bool split_fits(const Counts& tiles, const std::vector<std::vector<int>>& holders, int workers, std::int64_t capacity);
+
+}  // namespace afore::verify
