@@ -87,9 +87,8 @@ class AforePolicy final : public Policy {
     }
     std::erase_if(copies, [&](const Copy& copy) {
       const auto ids = board_.of_expert(copy.expert);
-      return std::none_of(ids.begin(), ids.end(), [&](int id) {
-        return board_.replica(id).worker == copy.to && board_.replica(id).tiles > 0;
-      });
+      return std::none_of(ids.begin(), ids.end(),
+                          [&](int id) { return board_.replica(id).worker == copy.to && board_.replica(id).tiles > 0; });
     });
   }
 

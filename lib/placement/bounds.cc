@@ -200,16 +200,18 @@ std::int64_t Bounds::lower_bound(const Board& board, const LoadForm& form, const
   cut_.clear();
   gather(board, form);
   std::int64_t bound = ceil_div(volume_, board.workers());
-  bound = std::max(bound, hot_sets(board, form, room));
-  bound = copy_count(room, bound);
-  if (room.copies > 0 || form.per_expert > 0) bound = forced_parts(board, form, room, bound);
-  // A given cut comes first: it is usually the split's own certificate, and then no prefix beats it.
-  const std::int64_t given = cut_bound(board, form, room, cut);
-  if (given > bound) {
+  // Cuts before the rest: where several bounds agree, the cut is the proof a reader can check by hand. A given one
+  // first: it is usually the split's own certificate, and then no prefix beats it.
+  if (const std::int64_t given = cut_bound(board, form, room, cut); given > bound) {
     bound = given;
     cut_.assign(cut.begin(), cut.end());
   }
   bound = prefixes(board, form, room, bound);
+  const std::int64_t by_cut = bound;
+  bound = std::max(bound, hot_sets(board, form, room));
+  bound = copy_count(room, bound);
+  if (room.copies > 0 || form.per_expert > 0) bound = forced_parts(board, form, room, bound);
+  if (bound > by_cut) cut_.clear();
   std::sort(cut_.begin(), cut_.end());
   return bound;
 }

@@ -11,7 +11,7 @@
 namespace afore::placement {
 
 struct CopyRoom {
-  std::int64_t copies = 0;     // min(copy budget, safe slots)
+  std::int64_t copies = 0;      // min(copy budget, safe slots)
   std::vector<int> per_worker;  // safe slots: not busy, not primary
   std::int64_t total = 0;
 };

@@ -99,8 +99,8 @@ std::vector<int> replicate(const std::vector<float>& weight, int replicas, int m
     int best = -1;
     for (int expert = 0; expert < experts; ++expert) {
       if (capped && count[expert] >= most) continue;
-      if (best < 0 || weight[expert] / static_cast<float>(count[expert]) >
-                          weight[best] / static_cast<float>(count[best]))
+      if (best < 0 ||
+          weight[expert] / static_cast<float>(count[expert]) > weight[best] / static_cast<float>(count[best]))
         best = expert;
     }
     logical[replica] = best;
@@ -124,8 +124,8 @@ std::vector<int> eplb_physical_to_logical(std::span<const double> weight, const 
   require(experts % groups == 0, rule("experts", experts, "groups", groups));
   require(options.workers % nodes == 0, rule("workers", options.workers, "nodes", nodes));
   require(options.replicas % options.workers == 0, rule("replicas", options.replicas, "workers", options.workers));
-  require(options.replicas >= experts, "fewer replicas (" + std::to_string(options.replicas) + ") than experts (" +
-                                           std::to_string(experts) + ")");
+  require(options.replicas >= experts,
+          "fewer replicas (" + std::to_string(options.replicas) + ") than experts (" + std::to_string(experts) + ")");
 
   const std::vector<float> load(weight.begin(), weight.end());
   const int group_size = experts / groups;
@@ -149,8 +149,7 @@ std::vector<int> eplb_physical_to_logical(std::span<const double> weight, const 
     std::vector<float> replica_load(logical.size());
     for (std::size_t i = 0; i < logical.size(); ++i)
       replica_load[i] = local[logical[i]] / static_cast<float>(count[logical[i]]);
-    for (const auto& items :
-         pack_evenly(replica_load, workers_per_node, options.allow_duplicates ? nullptr : &logical))
+    for (const auto& items : pack_evenly(replica_load, workers_per_node, options.allow_duplicates ? nullptr : &logical))
       for (const int item : items) result.push_back(global[logical[item]]);
   }
   return result;

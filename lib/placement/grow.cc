@@ -6,20 +6,18 @@
 namespace afore::placement {
 namespace {
 
-constexpr int kReceivers = 8;   // emptiest workers tried for each copy
-constexpr int kVisits = 64;     // workers looked at to find them
-constexpr int kSearches = 4;    // further aims after the first
+constexpr int kReceivers = 8;  // emptiest workers tried for each copy
+constexpr int kVisits = 64;    // workers looked at to find them
+constexpr int kSearches = 4;   // further aims after the first
 constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 
 }  // namespace
 
-Nanos Grower::end_of(int from, int to) const {
-  return std::max(out_free_[from], in_free_[to]) + options_.copy_ns;
-}
+Nanos Grower::end_of(int from, int to) const { return std::max(out_free_[from], in_free_[to]) + options_.copy_ns; }
 
 // Standing replicas first: they cost no copy.
 void Grower::rebalance(Board& board, std::int64_t aim) {
-  if (form_.per_expert > 0) {
+  if (form_.per_tile != 1 || form_.per_expert != 0) {
     time_.descend(board, aim);
     return;
   }
@@ -56,14 +54,13 @@ bool Grower::best_step(Board& board, SlotTable* slots, std::int64_t aim, Nanos l
         const std::int64_t saved = tiles == source.tiles ? form_.per_expert : 0;
         const std::int64_t left = top - form_.per_tile * tiles - saved;
         const std::int64_t gained = there + form_.per_tile * tiles;
-        const Step step{std::max({left, gained, aim}), form_.per_expert - saved, std::max(left, aim), from, worker,
-                        tiles, end};
+        const Step step{
+            std::max({left, gained, aim}), form_.per_expert - saved, std::max(left, aim), from, worker, tiles, end};
         if (step.score >= top) return;
         if (best.from < 0 || step.score < best.score ||
             (step.score == best.score &&
-             (step.extra < best.extra || (step.extra == best.extra && (step.left < best.left ||
-                                                                       (step.left == best.left &&
-                                                                        step.end < best.end))))))
+             (step.extra < best.extra || (step.extra == best.extra &&
+                                          (step.left < best.left || (step.left == best.left && step.end < best.end))))))
           best = step;
       };
       offer(source.tiles);
@@ -98,9 +95,8 @@ void Grower::record(const Board& board) {
   const Nanos f = options_.ns_per_load * board.max_load();
   const Nanos exposed = std::max<Nanos>(0, migration_ns_ - options_.window_ns);
   const Nanos gain = base_ns_ - f - (options_.gain_rule ? exposed : 0);
-  const bool better = gain > best_gain_ ||
-                      (gain == best_gain_ && gain > 0 &&
-                       made_.size() < (prefix_found_ ? prefix_copies_ : best_made_.size()));
+  const bool better = gain > best_gain_ || (gain == best_gain_ && gain > 0 &&
+                                            made_.size() < (prefix_found_ ? prefix_copies_ : best_made_.size()));
   if (!better) return;
   best_gain_ = gain;
   best_f_ns_ = f;
@@ -146,8 +142,7 @@ void Grower::grow(Board& board, SlotTable* slots, const GrowOptions& options, st
   stamp_ = 0;
   const Nanos floor_ns = options_.ns_per_load * options_.target;
   // A copy that ends after window + the most that can be gained is part of no plan with a positive gain.
-  const Nanos latest =
-      options_.gain_rule && slots != nullptr ? options_.window_ns + (base_ns_ - floor_ns) - 1 : kNever;
+  const Nanos latest = options_.gain_rule && slots != nullptr ? options_.window_ns + (base_ns_ - floor_ns) - 1 : kNever;
   if (board.max_load() <= options_.target || (slots != nullptr && options_.copy_ns > latest)) return;
   board.track_lightest();
 

@@ -17,9 +17,9 @@ namespace afore::placement {
 struct GrowOptions {
   std::int64_t copy_budget = 0;
   bool gain_rule = true;
-  bool free_copies = false;       // any worker may take any expert at once, no slots, no copies (the yardstick)
-  std::int64_t target = 0;        // lower bound on the load, where growing stops
-  Nanos ns_per_load = 1;          // F = ns_per_load * largest load
+  bool free_copies = false;  // any worker may take any expert at once, no slots, no copies (the yardstick)
+  std::int64_t target = 0;   // lower bound on the load, where growing stops
+  Nanos ns_per_load = 1;     // F = ns_per_load * largest load
   Nanos window_ns = 0;
   Nanos copy_ns = 0;
 };

@@ -42,9 +42,8 @@ bool pack_under(std::span<const std::int64_t> tiles, int workers, const LoadForm
     }
     if (left > 0) items.push_back({expert, 0, left});
   }
-  std::sort(items.begin(), items.end(), [](const Part& a, const Part& b) {
-    return a.tiles != b.tiles ? a.tiles > b.tiles : a.expert < b.expert;
-  });
+  std::sort(items.begin(), items.end(),
+            [](const Part& a, const Part& b) { return a.tiles != b.tiles ? a.tiles > b.tiles : a.expert < b.expert; });
   for (const Part& item : items) {
     const std::int64_t load = form.whole(item.tiles);
     int tight = -1;

@@ -29,7 +29,7 @@ class TileSplitter {
   bool over(const Board& board, int worker, std::int64_t bound) const { return board.load(worker) > bound; }
 
   std::vector<int> queue_, cut_, order_;
-  std::vector<int> from_, to_;      // replica ids of the step that reached a worker
+  std::vector<int> from_, to_;       // replica ids of the step that reached a worker
   std::vector<std::uint32_t> seen_;  // stamp per worker
   std::uint32_t stamp_ = 0;
 };

@@ -136,8 +136,8 @@ bool TimeSplitter::fix(Board& board, int worker, std::int64_t limit, int depth) 
     const std::size_t mark = board.mark();
     const int other = board.replica(candidate.to).worker;
     board.move(candidate.from, candidate.to, candidate.tiles);
-    done = depth == 0 || (fix(board, other, limit, depth - 1) && fix(board, worker, limit, depth - 1) &&
-                          board.load(other) <= limit);
+    done = depth == 0 ||
+           (fix(board, other, limit, depth - 1) && fix(board, worker, limit, depth - 1) && board.load(other) <= limit);
     if (!done) board.rewind(mark);
     if (nodes_ > kRepairNodes) break;
   }
