@@ -1,0 +1,35 @@
+#pragma once
+// The three phases of AFORE (arXiv 2610.03203, section 5.2) as its text tells them, written plainly: direct pairs
+// only, standard containers, no residual paths, no bounds. The yardstick the planner's speed is stated against.
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "placement/policy.h"
+
+namespace afore::bench {
+
+class PaperThreePhases final : public placement::Policy {
+ public:
+  // `threshold`: a move must be of more tiles than this (the paper's compactness threshold).
+  PaperThreePhases(const placement::Limits& limits, std::int64_t threshold) : limits_(limits), threshold_(threshold) {}
+
+  // One layer: the assignment of the preceding call is where phase 1 starts.
+  placement::Decision decide(const placement::Request& request) override;
+
+ private:
+  using Shares = std::vector<std::map<int, std::int64_t>>;  // by expert: worker -> tiles
+
+  void adapt(const std::vector<std::int64_t>& tiles, const LayerPlacement& placement);
+  void rebalance();
+  void replicate(const placement::Request& request, std::vector<Copy>& copies);
+  void count_loads(int workers);
+
+  placement::Limits limits_;
+  std::int64_t threshold_;
+  Shares shares_;
+  std::vector<std::vector<int>> holders_;  // by expert, grows with the copies of the plan
+  std::vector<std::int64_t> load_;
+};
+
+}  // namespace afore::bench

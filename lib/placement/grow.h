@@ -1,0 +1,71 @@
+#pragma once
+// Phase 3: copies beyond the standing placement, by net gain (papers.md 1.2): each copy takes work off the busiest
+// worker; of all prefixes of the copies made, the one with the best
+//   G = F(base) - F(prefix) - max(0, migration - window)
+// stands, and none if no G is positive. Several searches, each aiming at another load, compete.
+#include <cstdint>
+#include <vector>
+
+#include "core/cost_model.h"
+#include "placement/board.h"
+#include "placement/slots.h"
+#include "placement/split_tiles.h"
+#include "placement/split_time.h"
+
+namespace afore::placement {
+
+struct GrowOptions {
+  std::int64_t copy_budget = 0;
+  bool gain_rule = true;
+  bool free_copies = false;  // any worker may take any expert at once, no slots, no copies (the yardstick)
+  std::int64_t target = 0;   // lower bound on the load, where growing stops
+  Nanos ns_per_load = 1;     // F = ns_per_load * largest load
+  Nanos window_ns = 0;
+  Nanos copy_ns = 0;
+};
+
+class Grower {
+ public:
+  Grower(TileSplitter& tiles, TimeSplitter& time) : tiles_(tiles), time_(time), form_{} {}
+
+  // `board` is settled with the base split; on return it holds the winning prefix (or the base) and is settled.
+  // `slots` may be null with free copies. Fills `copies` in execution order.
+  void grow(Board& board, SlotTable* slots, const GrowOptions& options, std::vector<Copy>& copies);
+
+ private:
+  struct Step {
+    std::int64_t score = 0, extra = 0, left = 0;
+    int from = -1, worker = -1;
+    std::int64_t tiles = 0;
+    Nanos end = 0;
+  };
+  struct Made {
+    Copy copy;
+    int slot_index = SlotTable::kNone;
+  };
+  enum class Style { balance, fill };
+
+  void search(Board& board, SlotTable* slots, std::int64_t aim, Nanos latest, Style style);
+  void rebalance(Board& board, std::int64_t aim);
+  bool best_step(Board& board, SlotTable* slots, std::int64_t aim, Nanos latest, Style style, Step& best);
+  void apply(Board& board, SlotTable* slots, const Step& step);
+  void record(const Board& board);
+  Nanos end_of(int from, int to) const;
+
+  TileSplitter& tiles_;
+  TimeSplitter& time_;
+  GrowOptions options_;
+  LoadForm form_;
+  Nanos base_ns_ = 0, migration_ns_ = 0;
+  std::vector<Made> made_, best_made_;
+  std::vector<Board::Change> best_changes_;
+  Nanos best_gain_ = 0, best_f_ns_ = 0;
+  std::size_t prefix_mark_ = 0, prefix_copies_ = 0;  // best prefix of the running search
+  bool prefix_found_ = false;
+  std::vector<Nanos> out_free_, in_free_;
+  std::vector<int> receivers_;
+  std::vector<std::uint32_t> holds_;
+  std::uint32_t stamp_ = 0;
+};
+
+}  // namespace afore::placement
