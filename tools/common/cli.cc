@@ -1,0 +1,125 @@
+#include "common/cli.h"
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "common/cli_internal.h"
+#include "util/error.h"
+
+namespace afore::cli {
+
+namespace {
+
+std::string g_tool = "afore";
+bool g_quiet = false;
+
+struct CompletionRequest {
+  std::string shell;
+};
+
+void say(const char* level, const std::string& message) {
+  // One write per line: lines of the tools of one pipe share the terminal.
+  const std::string line = g_tool + ": " + level + ": " + message + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+int fail(int code, const std::string& message, const std::string& hint) {
+  say("error", message);
+  if (!hint.empty()) say("hint", hint);
+  return code;
+}
+
+// Help, version and completions are data the user asked for: they go to stdout, and a failed write counts.
+int print_out(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
+int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::answer_no: return 1;
+    case ErrorKind::usage: return 2;
+    case ErrorKind::data: return 3;
+    case ErrorKind::io: return 4;
+    case ErrorKind::internal: return 5;
+    case ErrorKind::interrupted: {
+      const int signal = caught_signal();
+      return 128 + (signal == 0 ? SIGINT : signal);
+    }
+  }
+  return 5;
+}
+
+// -q works before and after a subcommand's name.
+void add_quiet(CLI::App& app) {
+  if (app.get_option_no_throw("--quiet") == nullptr && app.get_option_no_throw("-q") == nullptr) {
+    app.add_flag("-q,--quiet", g_quiet, "No warnings or notes on standard error");
+  }
+  for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) add_quiet(*sub);
+}
+
+int run(CLI::App& app, int argc, char** argv, const std::function<void(CLI::App&)>& define) {
+  app.set_version_flag("--version", producer(g_tool), "Print name and version");
+  app.set_help_flag("-h,--help", "Print this help");
+  app.get_formatter()->column_width(34);
+  app.option_defaults()->delimiter('\0');
+  add_choice_callback(app, "--print-completion", {"bash", "zsh", "fish"},
+                      [](const std::string& shell) { throw CompletionRequest{shell}; });
+  define(app);
+  add_quiet(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return print_out(app.help());
+  } catch (const CLI::CallForAllHelp&) {
+    return print_out(app.help("", CLI::AppFormatMode::All));
+  } catch (const CLI::CallForVersion&) {
+    return print_out(producer(g_tool) + "\n");
+  } catch (const CompletionRequest& request) {
+    return print_out(completion_script(app, g_tool, request.shell));
+  } catch (const CLI::ParseError& error) {
+    const UsageMessage usage = usage_message(app, error);
+    return fail(exit_code(ErrorKind::usage), usage.message, usage.hint);
+  }
+  const int signal = caught_signal();
+  return signal == 0 ? 0 : 128 + signal;
+}
+
+}  // namespace
+
+int tool_main(int argc, char** argv, const std::string& name, const std::string& description,
+              const std::function<void(CLI::App& app)>& define) {
+  g_tool = name;
+  std::signal(SIGPIPE, SIG_DFL);  // a parent may have left it ignored; then `| head` would not end us
+  int code = 0;
+  CLI::App app(description, name);
+  try {
+    code = run(app, argc, argv, define);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted) {
+      if (!g_quiet) say("interrupted", error.what());
+      code = exit_code(error.kind());
+    } else {
+      code = fail(exit_code(error.kind()), error.what(), error.hint());
+    }
+  } catch (const std::bad_alloc&) {
+    code = fail(exit_code(ErrorKind::internal), "out of memory", "use a smaller input or size, or more memory");
+  } catch (const std::exception& error) {
+    code = fail(exit_code(ErrorKind::internal), one_line(error.what()),
+                "this is a bug in afore; please report the command and its input");
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    if (code == 0) code = fail(exit_code(ErrorKind::io), "stdout: write failed", "");
+  }
+  return code;
+}
+
+std::string producer(const std::string& tool_name) { return tool_name + " " + AFORE_VERSION; }
+
+void warn(const std::string& message) {
+  if (!g_quiet) say("warning", message);
+}
+
+}  // namespace afore::cli

@@ -1,0 +1,199 @@
+// Shell completions written from the command line's own description, so that they cannot fall behind it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "common/cli_internal.h"
+#include "util/error.h"
+
+namespace afore::cli {
+
+namespace {
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  std::vector<const CLI::App*> commands;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!sub->get_group().empty()) commands.push_back(sub);
+  }
+  return commands;
+}
+
+std::vector<const CLI::Option*> options_of(const CLI::App& app) {
+  std::vector<const CLI::Option*> options;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_group().empty() && option->nonpositional()) options.push_back(option);
+  }
+  return options;
+}
+
+bool takes_value(const CLI::Option& option) { return option.get_type_size() != 0; }
+
+bool has_positional(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> spellings(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::string escape(const std::string& text, const std::string& special) {
+  std::string out;
+  for (const char c : text) {
+    if (special.find(c) != std::string::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string summary(const CLI::App& app) { return one_line(app.get_description()); }
+
+// A word that is safe as part of a shell function's name: "afore-trace import" -> "_afore_trace_import".
+std::string function_name(const CLI::App& app) {
+  std::string name = "_" + full_name(app);
+  for (char& c : name) {
+    if (c == '-' || c == ' ') c = '_';
+  }
+  return name;
+}
+
+// --- bash: three tables (which word opens a command, which option offers values, which words a command offers).
+
+struct BashTables {
+  std::string opens, values, words;
+};
+
+void bash_walk(const CLI::App& app, const std::string& path, BashTables& tables) {
+  std::vector<std::string> words, files;
+  for (const CLI::Option* option : options_of(app)) {
+    const std::vector<std::string> names = spellings(*option);
+    words.insert(words.end(), names.begin(), names.end());
+    if (!takes_value(*option)) continue;
+    const std::vector<std::string> choices = choices_of(*option);
+    std::vector<std::string> patterns;
+    for (const std::string& name : names) patterns.push_back(fmt::format("'{}:{}'", path, name));
+    tables.values += fmt::format("    {}) words='{}' ;;\n", fmt::join(patterns, " | "), fmt::join(choices, " "));
+  }
+  for (const CLI::App* sub : commands_of(app)) {
+    words.push_back(sub->get_name());
+    const std::string sub_path = path.empty() ? sub->get_name() : path + "/" + sub->get_name();
+    tables.opens += fmt::format("      '{}:{}') path='{}' ;;\n", path, sub->get_name(), sub_path);
+  }
+  tables.words += fmt::format("        '{}') words='{}' ;;\n", path, fmt::join(words, " "));
+  for (const CLI::App* sub : commands_of(app)) {
+    bash_walk(*sub, path.empty() ? sub->get_name() : path + "/" + sub->get_name(), tables);
+  }
+}
+
+// Without matching words bash falls back to file names (-o default).
+std::string bash_script(const CLI::App& app, const std::string& tool) {
+  BashTables tables;
+  bash_walk(app, "", tables);
+  const std::string function = function_name(app);
+  std::string opens;
+  if (!tables.opens.empty()) {
+    opens = "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case \"$path:$word\" in\n" + tables.opens +
+            "    esac\n  done\n";
+  }
+  return function +
+         "() {\n"
+         "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path='' word words=''\n"
+         "  [[ $cur == '=' ]] && cur=''\n"
+         "  [[ $prev == '=' ]] && prev=${COMP_WORDS[COMP_CWORD-2]}\n" +
+         opens + "  case \"$path:$prev\" in\n" + tables.values + "    *)\n      case \"$path\" in\n" + tables.words +
+         "      esac ;;\n  esac\n"
+         "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+         "}\n"
+         "complete -o default -F " +
+         function + " " + tool + "\n";
+}
+
+// --- zsh: one function a command, on _arguments.
+
+std::string zsh_option(const CLI::Option& option) {
+  const std::vector<std::string> names = spellings(option);
+  std::string value;
+  if (takes_value(option)) {
+    const std::vector<std::string> choices = choices_of(option);
+    value = choices.empty() ? ":value:_files" : fmt::format(":value:({})", fmt::join(choices, " "));
+  }
+  std::string text = one_line(option.get_description());
+  for (std::size_t at = 0; (at = text.find('\'', at)) != std::string::npos; at += 4) text.replace(at, 1, "'\\''");
+  const std::string rest = fmt::format("'[{}]{}'", escape(text, "[]:"), value);
+  std::string out;
+  for (const std::string& name : names) {
+    const std::string equals = takes_value(option) && name.rfind("--", 0) == 0 ? "=" : "";
+    out += fmt::format("    '({})'{}{}{} \\\n", fmt::join(names, " "), name, equals, rest);
+  }
+  return out;
+}
+
+std::string zsh_functions(const CLI::App& app) {
+  const std::string function = function_name(app);
+  const std::vector<const CLI::App*> commands = commands_of(app);
+  std::string nested, list, branches, arguments;
+  for (const CLI::Option* option : options_of(app)) arguments += zsh_option(*option);
+  for (const CLI::App* sub : commands) {
+    nested += zsh_functions(*sub);
+    std::string text = summary(*sub);
+    for (std::size_t at = 0; (at = text.find('\'', at)) != std::string::npos; at += 4) text.replace(at, 1, "'\\''");
+    list += fmt::format("    '{}:{}'\n", sub->get_name(), text);
+    branches += fmt::format("    {}) {} ;;\n", sub->get_name(), function_name(*sub));
+  }
+  if (commands.empty()) {
+    const std::string positional = has_positional(app) ? "    '*:file:_files'" : "    ':'";
+    return nested + function + "() {\n  _arguments -s -S \\\n" + arguments +
+           (has_positional(app) ? positional + "\n}\n" : "    '*::nothing more: '\n}\n");
+  }
+  return nested + function + "_commands() {\n  local -a commands=(\n" + list + "  )\n  _describe command commands\n" +
+         (has_positional(app) ? "  _files\n" : "") + "}\n" + function +
+         "() {\n  local curcontext=$curcontext state line\n  typeset -A opt_args\n  _arguments -C -s -S \\\n" +
+         arguments + "    '1:command:" + function + "_commands' \\\n    '*::argument:->argument'\n" +
+         "  [[ $state == argument ]] || return\n  case $line[1] in\n" + branches + "  esac\n}\n";
+}
+
+// --- fish: one line an option.
+
+std::string fish_quote(const std::string& text) { return "'" + escape(text, "\\'") + "'"; }
+
+void fish_walk(const CLI::App& app, const std::string& tool, std::string& out) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : commands_of(app)) names.push_back(sub->get_name());
+  std::string here = app.get_parent() == nullptr ? "" : "__fish_seen_subcommand_from " + app.get_name();
+  if (!names.empty()) {
+    here += fmt::format("{}not __fish_seen_subcommand_from {}", here.empty() ? "" : "; and ", fmt::join(names, " "));
+  }
+  const std::string condition = here.empty() ? "" : " -n " + fish_quote(here);
+  for (const CLI::Option* option : options_of(app)) {
+    std::string line = "complete -c " + tool + condition;
+    for (const std::string& name : option->get_snames()) line += " -s " + name;
+    for (const std::string& name : option->get_lnames()) line += " -l " + name;
+    if (takes_value(*option)) {
+      const std::vector<std::string> choices = choices_of(*option);
+      line +=
+          choices.empty() ? " -r" : fmt::format(" -x -a {}", fish_quote(fmt::format("{}", fmt::join(choices, " "))));
+    }
+    out += line + " -d " + fish_quote(one_line(option->get_description())) + "\n";
+  }
+  for (const CLI::App* sub : commands_of(app)) {
+    out += fmt::format("complete -c {}{} -a {} -d {}\n", tool, condition, sub->get_name(), fish_quote(summary(*sub)));
+    fish_walk(*sub, tool, out);
+  }
+}
+
+}  // namespace
+
+std::string completion_script(const CLI::App& app, const std::string& tool, const std::string& shell) {
+  if (shell == "bash") return bash_script(app, tool);
+  if (shell == "zsh") return zsh_functions(app);
+  AFORE_CHECK(shell == "fish", "an unknown shell passed the choice check");
+  std::string out;
+  fish_walk(app, tool, out);
+  return out;
+}
+
+}  // namespace afore::cli

@@ -1,0 +1,92 @@
+// CLI11's refusals, in the tools' words.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/cli_internal.h"
+
+namespace afore::cli {
+
+namespace {
+
+const CLI::App& selected(const CLI::App& app) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
+  return *at;
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // hidden
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+std::vector<std::string> subcommands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  return names;
+}
+
+// Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours.
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+UsageMessage unexpected_argument(const CLI::App& app, const std::string& argument, const std::string& help_hint) {
+  const bool is_flag = argument.size() > 1 && argument[0] == '-';
+  const std::string word = argument.substr(0, argument.find('='));
+  const std::string guess = nearest(word, is_flag ? flags_of(app) : subcommands_of(app));
+  return {is_flag ? fmt::format("unknown option \"{}\"", word) : fmt::format("unexpected argument \"{}\"", argument),
+          guess.empty() ? help_hint : fmt::format("did you mean {}? {}", guess, help_hint)};
+}
+
+}  // namespace
+
+std::string one_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::string full_name(const CLI::App& app) {
+  const CLI::App* parent = app.get_parent();
+  return parent == nullptr ? app.get_name() : full_name(*parent) + " " + app.get_name();
+}
+
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+UsageMessage usage_message(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& at = selected(app);
+  const std::string help_hint = fmt::format("run \"{} --help\"", full_name(at));
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::vector<std::string> extras = app.remaining(true);
+    if (!extras.empty()) return unexpected_argument(at, extras.front(), help_hint);
+  }
+  std::string message = one_line(error.what());
+  if (message == "A subcommand is required") message = "a command is needed";
+  return {message, help_hint};
+}
+
+}  // namespace afore::cli
