@@ -2,6 +2,7 @@
 // Records as JSON lines (docs/records.md): strict reading, fixed key order writing. The only room that knows the
 // format of the stream. Every error is one line: "stdin:17: /counts/3: count is negative".
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,17 +21,19 @@ struct ReadOptions {
 class RecordDecoder {
  public:
   explicit RecordDecoder(std::string source_name, ReadOptions options = {});
+  ~RecordDecoder();
+  RecordDecoder(RecordDecoder&&) noexcept;
+  RecordDecoder& operator=(RecordDecoder&&) noexcept;
 
   // `line` without LF. Throws Error{data} naming source, line, JSON path, fact and hint; state is then unchanged.
   Record decode(std::string_view line, std::int64_t line_number);
 
   // The header seen so far (merged), if any.
-  const std::optional<Header>& header() const { return header_; }
+  const std::optional<Header>& header() const;
 
  private:
-  std::string source_name_;
-  ReadOptions options_;
-  std::optional<Header> header_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 // One JSON object, no LF. Fixed key order, integers for counts and times, shortest round-trip floats.

@@ -1,0 +1,89 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "util/error.h"
+#include "util/line_io.h"
+
+namespace afore {
+namespace {
+
+constexpr std::size_t kBufferBytes = 256u << 10;
+
+}  // namespace
+
+struct ByteWriter::Impl {
+  void write_out(const char* bytes, std::size_t size);
+  void flush();
+  [[noreturn]] void fail() { throw Error(ErrorKind::io, "cannot write to " + name + ": " + std::strerror(errno)); }
+
+  std::string name;
+  int descriptor = -1;
+  bool owned = false;
+  std::string buffer;
+};
+
+void ByteWriter::Impl::write_out(const char* bytes, std::size_t size) {
+  while (size > 0) {
+    const ssize_t put = ::write(descriptor, bytes, size);
+    if (put >= 0) {
+      bytes += put;
+      size -= static_cast<std::size_t>(put);
+    } else if (errno == EAGAIN) {
+      pollfd wait{descriptor, POLLOUT, 0};
+      ::poll(&wait, 1, -1);
+    } else if (errno != EINTR) {
+      fail();
+    }
+  }
+}
+
+void ByteWriter::Impl::flush() {
+  if (buffer.empty()) return;
+  write_out(buffer.data(), buffer.size());
+  buffer.clear();
+}
+
+ByteWriter::ByteWriter(const std::string& path) : impl_(std::make_unique<Impl>()) {
+  impl_->name = path == "-" ? "stdout" : path;
+  impl_->buffer.reserve(kBufferBytes);
+  if (path == "-") {
+    impl_->descriptor = STDOUT_FILENO;
+    return;
+  }
+  do impl_->descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  while (impl_->descriptor < 0 && errno == EINTR);
+  if (impl_->descriptor < 0) impl_->fail();
+  impl_->owned = true;
+}
+
+ByteWriter::~ByteWriter() {
+  if (impl_->owned) ::close(impl_->descriptor);
+}
+
+void ByteWriter::write(std::string_view bytes) {
+  Impl& out = *impl_;
+  if (out.buffer.size() + bytes.size() > kBufferBytes) out.flush();
+  if (bytes.size() >= kBufferBytes) out.write_out(bytes.data(), bytes.size());
+  else out.buffer.append(bytes);
+}
+
+void ByteWriter::write_line(std::string_view line) {
+  write(line);
+  write("\n");
+}
+
+void ByteWriter::flush() { impl_->flush(); }
+
+void ByteWriter::finish() {
+  Impl& out = *impl_;
+  out.flush();
+  if (!out.owned) return;
+  out.owned = false;
+  if (::close(out.descriptor) != 0 && errno != EINTR) out.fail();
+}
+
+}  // namespace afore

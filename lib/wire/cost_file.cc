@@ -1,0 +1,84 @@
+#include <set>
+
+#include "wire/json_tree.h"
+#include "wire/json_writer.h"
+#include "wire/wire.h"
+
+namespace afore::wire {
+namespace {
+
+enum class Role { rate, efficiency, time, measured };
+
+// Calls `visit(key, field, role)` in written order.
+template <class Profile, class Visit>
+void visit_profile(Profile& p, Visit&& visit) {
+  visit("flops_per_s", p.flops_per_s, Role::rate);
+  visit("flops_efficiency", p.flops_efficiency, Role::efficiency);
+  visit("memory_bytes_per_s", p.memory_bytes_per_s, Role::rate);
+  visit("memory_efficiency", p.memory_efficiency, Role::efficiency);
+  visit("link_bytes_per_s", p.link_bytes_per_s, Role::rate);
+  visit("link_efficiency", p.link_efficiency, Role::efficiency);
+  visit("link_latency_ns", p.link_latency_ns, Role::time);
+  visit("copy_bytes_per_s", p.copy_bytes_per_s, Role::rate);
+  visit("copy_latency_ns", p.copy_latency_ns, Role::time);
+  visit("ffn_c0_ns", p.ffn_c0_ns, Role::time);
+  visit("attention_c0_ns", p.attention_c0_ns, Role::time);
+  visit("control_latency_ns", p.control_latency_ns, Role::time);
+  visit("scheduler_ns", p.scheduler_ns, Role::time);
+  visit("sampling_ns", p.sampling_ns, Role::time);
+  visit("ffn_c1_ns", p.ffn_c1_ns, Role::measured);
+  visit("ffn_c2_ns", p.ffn_c2_ns, Role::measured);
+}
+
+struct Reader {
+  ObjectReader& object;
+
+  void operator()(const char* key, double& to, Role role) const {
+    const JsonValue value = object.required(key);
+    to = value.number();
+    if (to <= 0) value.fail(role == Role::rate ? "a rate must be above 0" : "an efficiency must be above 0");
+    if (role == Role::efficiency && to > 1) value.fail("an efficiency must not be above 1");
+  }
+  void operator()(const char* key, Nanos& to, Role role) const {
+    const JsonValue value = role == Role::measured ? object.find(key) : object.required(key);
+    if (value) to = value.integer(0, kMaxInteger, "time");
+  }
+};
+
+struct Writer {
+  JsonWriter& json;
+  void operator()(const char* key, const double& value, Role) const { json.real(key, value); }
+  void operator()(const char* key, const Nanos& value, Role) const {
+    if (value != kAbsent) json.integer(key, value);
+  }
+};
+
+}  // namespace
+
+HardwareProfile parse_cost_file(std::string_view text, const std::string& source_name) {
+  JsonTree tree;
+  const JsonValue root = tree.parse(text, source_name);
+  ObjectReader object(root);
+  HardwareProfile profile;
+  std::set<std::string, std::less<>> known{"name"};
+  visit_profile(profile, [&](const char* key, auto&, Role) { known.insert(key); });
+  for (const JsonValue member : root)
+    if (!known.contains(member.key())) member.fail("unknown key", "docs/metrics.md lists the keys of a cost file");
+  const JsonValue name = object.required("name");
+  profile.name = name.string();
+  if (profile.name.empty()) name.fail("the name is empty");
+  visit_profile(profile, Reader{object});
+  return profile;
+}
+
+std::string to_json(const HardwareProfile& profile) {
+  std::string out;
+  JsonWriter json(out);
+  json.open('{');
+  json.string("name", profile.name);
+  visit_profile(profile, Writer{json});
+  json.close('}');
+  return out;
+}
+
+}  // namespace afore::wire

@@ -1,0 +1,96 @@
+#include "wire/decode.h"
+
+namespace afore::wire {
+namespace {
+
+void read_size(ObjectReader& object, const char* key, std::int64_t min, std::int64_t max, std::int64_t& to) {
+  if (const JsonValue value = object.find(key)) to = value.integer(min, max, key);
+}
+
+void read_text(ObjectReader& object, const char* key, std::string& to) {
+  if (const JsonValue value = object.find(key)) to = value.string();
+}
+
+std::vector<int> read_moe_layers(JsonValue array) {
+  array.expect(JsonType::array);
+  if (array.size() == 0) array.fail("the list is empty");
+  std::vector<int> list;
+  for (const JsonValue item : array) {
+    const int layer = item.index(kMaxIndex, "layer");
+    if (!list.empty() && layer <= list.back()) item.fail("layers are not ascending");
+    list.push_back(layer);
+  }
+  return list;
+}
+
+ModelSpec read_model(ObjectReader object) {
+  ModelSpec model;
+  read_text(object, "name", model.name);
+  read_size(object, "layers", 1, kMaxIndex, model.layers);
+  if (const JsonValue list = object.find("moe_layers")) model.moe_layers = read_moe_layers(list);
+  read_size(object, "experts", 1, kMaxIndex, model.experts);
+  read_size(object, "top_k", 1, kMaxIndex, model.top_k);
+  read_size(object, "hidden", 1, kMaxInteger, model.hidden);
+  read_size(object, "moe_intermediate", 1, kMaxInteger, model.moe_intermediate);
+  read_size(object, "expert_bytes", 1, kMaxInteger, model.expert_bytes);
+  read_size(object, "attention_bytes", 0, kMaxInteger, model.attention_bytes);
+  read_size(object, "kv_bytes_per_token", 0, kMaxInteger, model.kv_bytes_per_token);
+  if (const std::string fault = model_fault(model); !fault.empty()) object.value().fail(fault);
+  return model;
+}
+
+ClusterSpec read_cluster(ObjectReader object) {
+  ClusterSpec cluster;
+  read_size(object, "attention_workers", 1, kMaxIndex, cluster.attention_workers);
+  read_size(object, "ffn_workers", 1, kMaxIndex, cluster.ffn_workers);
+  read_size(object, "redundant_slots", 0, kMaxIndex, cluster.redundant_slots);
+  read_size(object, "tile_tokens", 1, kMaxInteger, cluster.tile_tokens);
+  read_size(object, "microbatches", 1, kMaxIndex, cluster.microbatches);
+  return cluster;
+}
+
+PlannerSpec read_planner(ObjectReader object) {
+  PlannerSpec planner;
+  planner.policy = object.required("policy").string();
+  planner.demand_source = object.required("demand_source").string();
+  planner.objective = read_objective(object.required("objective"));
+  planner.copy_budget = object.required("copy_budget").integer();
+  planner.gain_rule = object.required("gain_rule").boolean();
+  ObjectReader cost(object.required("cost"));
+  planner.cost_name = cost.required("name").string();
+  planner.cost.c0_ns = cost.required("c0_ns").integer();
+  planner.cost.c1_ns = cost.required("c1_ns").integer();
+  planner.cost.c2_ns = cost.required("c2_ns").integer();
+  planner.cost.tile_tokens = cost.required("tile_tokens").integer(1);
+  planner.cost.expert_bytes = cost.required("expert_bytes").integer();
+  planner.cost.copy_ns = cost.required("copy_ns").integer();
+  return planner;
+}
+
+}  // namespace
+
+std::string model_fault(const ModelSpec& model) {
+  const auto text = [](std::int64_t value) { return std::to_string(value); };
+  if (model.experts != kAbsent && model.top_k > model.experts)
+    return "top_k " + text(model.top_k) + " is above experts " + text(model.experts);
+  if (model.layers != kAbsent && !model.moe_layers.empty() && model.moe_layers.back() >= model.layers)
+    return "moe_layers reach layer " + text(model.moe_layers.back()) + ", layers is " + text(model.layers);
+  return "";
+}
+
+Header decode_header(ObjectReader& record, bool* has_seed) {
+  Header header;
+  record.required("v");  // its value is checked for every kind
+  read_text(record, "producer", header.producer);
+  if (const JsonValue via = record.find("via")) header.via = read_strings(via);
+  const JsonValue seed = record.find("seed");
+  *has_seed = static_cast<bool>(seed);
+  if (seed) header.seed = static_cast<std::uint64_t>(seed.integer());
+  read_text(record, "source", header.source);
+  if (const JsonValue model = record.find("model")) header.model = read_model(ObjectReader(model));
+  if (const JsonValue cluster = record.find("cluster")) header.cluster = read_cluster(ObjectReader(cluster));
+  if (const JsonValue planner = record.find("planner")) header.planner = read_planner(ObjectReader(planner));
+  return header;
+}
+
+}  // namespace afore::wire

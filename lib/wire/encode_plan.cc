@@ -1,0 +1,75 @@
+#include "wire/json_writer.h"
+#include "wire/wire.h"
+
+namespace afore::wire {
+namespace {
+
+void write_copies(JsonWriter& json, const std::vector<Copy>& copies) {
+  json.key("copies");
+  json.open('[');
+  for (const Copy& copy : copies) {
+    json.separate();
+    json.open('{');
+    json.integer("expert", copy.expert);
+    json.integer("from", copy.from);
+    json.integer("to", copy.to);
+    json.integer("slot", copy.slot);
+    json.close('}');
+  }
+  json.close(']');
+}
+
+template <class Share>
+void write_triplets(JsonWriter& json, const char* key, const std::vector<Share>& shares, std::int64_t Share::*amount) {
+  json.key(key);
+  json.open('[');
+  for (const Share& share : shares) {
+    json.separate();
+    const std::int64_t triplet[] = {share.expert, share.worker, share.*amount};
+    json.items(triplet);
+  }
+  json.close(']');
+}
+
+}  // namespace
+
+std::string to_json(const Plan& plan) {
+  std::string out;
+  out.reserve(600 + 12 * plan.assignment.size() + 4 * plan.tile_load.size());
+  JsonWriter json(out);
+  json.open('{');
+  json.string("kind", "plan");
+  json.integer("seq", plan.seq);
+  json.integer("step", plan.target.step);
+  json.integer("layer", plan.target.layer);
+  json.integer("microbatch", plan.target.microbatch);
+  json.string("policy", plan.policy);
+  json.string("demand_source", plan.demand_source);
+  json.string("objective", to_string(plan.objective));
+  if (plan.rehomes) json.boolean("rehomes", true);
+  if (plan.is_virtual) json.boolean("virtual", true);
+  write_copies(json, plan.copies);
+  write_triplets(json, "assignment", plan.assignment, &TileShare::tiles);
+  if (!plan.assignment_tokens.empty())
+    write_triplets(json, "assignment_tokens", plan.assignment_tokens, &TokenShare::tokens);
+  json.integers("tile_load", plan.tile_load);
+  json.integer("max_tile_load_before", plan.max_tile_load_before);
+  json.integer("max_tile_load", plan.max_tile_load);
+  json.integer("lower_bound", plan.lower_bound);
+  json.integer("ffn_ns_before", plan.ffn_ns_before);
+  json.integer("ffn_ns", plan.ffn_ns);
+  json.integer("ffn_bound_ns", plan.ffn_bound_ns);
+  json.boolean("certified", plan.certified);
+  if (!plan.cut.empty()) json.integers("cut", plan.cut);
+  if (plan.predicted_max_tile_load) json.integer("predicted_max_tile_load", *plan.predicted_max_tile_load);
+  if (plan.predicted_ffn_ns) json.integer("predicted_ffn_ns", *plan.predicted_ffn_ns);
+  json.integer("gain_ns", plan.gain_ns);
+  json.integer("migration_ns", plan.migration_ns);
+  json.integer("window_ns", plan.window_ns);
+  json.string("window_source", plan.window_source);
+  json.integer("exposed_ns", plan.exposed_ns);
+  json.close('}');
+  return out;
+}
+
+}  // namespace afore::wire

@@ -1,0 +1,136 @@
+// Files of other tools that afore-trace imports.
+#include "wire/json_tree.h"
+#include "wire/wire.h"
+
+namespace afore::wire {
+namespace {
+
+constexpr std::int64_t kMaxByteExperts = 256;  // ids are one byte each
+constexpr std::int64_t kMaxLayers = 1 << 20;
+
+void read_layers(ObjectReader& file, RoutingIdsMeta& meta) {
+  const JsonValue layers = file.find("layers");
+  const JsonValue list = file.find("moe_layers");
+  if (!list) {
+    meta.layers = static_cast<int>(file.required("layers").integer(1, kMaxLayers, "layers"));
+    return;
+  }
+  list.expect(JsonType::array);
+  for (const JsonValue item : list) {
+    const int layer = item.index(kMaxLayers, "layer");
+    if (!meta.moe_layers.empty() && layer <= meta.moe_layers.back()) item.fail("layers are not ascending");
+    meta.moe_layers.push_back(layer);
+  }
+  if (meta.moe_layers.empty()) list.fail("the list is empty");
+  meta.layers = static_cast<int>(meta.moe_layers.size());
+  if (layers && layers.integer(1, kMaxLayers, "layers") != meta.layers)
+    layers.fail("layers is " + std::to_string(layers.integer()) + ", moe_layers has " + std::to_string(meta.layers),
+                "layers counts the recorded layers, the MoE ones");
+}
+
+// `where` must end within the file's tokens.
+void add_request(RoutingIdsMeta& meta, JsonValue where, RoutingIdsMeta::Request request) {
+  if (request.offset + request.tokens > meta.tokens)
+    where.fail("the request ends at token " + std::to_string(request.offset + request.tokens) + ", the file has " +
+               std::to_string(meta.tokens));
+  meta.requests.push_back(request);
+}
+
+void read_requests(JsonValue list, RoutingIdsMeta& meta) {
+  list.expect(JsonType::array);
+  for (const JsonValue item : list) {
+    ObjectReader object(item);
+    RoutingIdsMeta::Request request;
+    request.prompt_tokens = object.required("prompt_tokens").integer(0, kMaxInteger, "prompt_tokens");
+    request.tokens = object.required("tokens").integer(1, kMaxInteger, "tokens");
+    request.offset = object.required("offset").integer(0, kMaxInteger, "offset");
+    add_request(meta, item, request);
+  }
+}
+
+void read_sequence_lengths(JsonValue list, RoutingIdsMeta& meta) {
+  list.expect(JsonType::array);
+  std::int64_t offset = 0;
+  for (const JsonValue item : list) {
+    const std::int64_t tokens = item.integer(1, kMaxInteger, "length");
+    add_request(meta, item, {0, tokens, offset});
+    offset += tokens;
+  }
+}
+
+// Adds one [layer][expert] table to `sums`; the first one sets the shape.
+void add_table(JsonValue table, std::vector<std::vector<std::int64_t>>& sums, bool first) {
+  table.expect(JsonType::array);
+  if (table.size() == 0) table.fail("there are no layers");
+  if (first) sums.resize(table.size());
+  if (table.size() != sums.size())
+    table.fail("ragged: " + std::to_string(table.size()) + " layers, before " + std::to_string(sums.size()));
+  std::size_t layer = 0;
+  for (const JsonValue row : table) {
+    row.expect(JsonType::array);
+    if (row.size() == 0) row.fail("there are no experts");
+    std::vector<std::int64_t>& counts = sums[layer++];
+    const std::size_t experts = first && layer == 1 ? row.size() : sums[0].size();
+    if (row.size() != experts)
+      row.fail("ragged: " + std::to_string(row.size()) + " experts, before " + std::to_string(experts));
+    counts.resize(experts);
+    std::size_t expert = 0;
+    for (const JsonValue cell : row) {
+      std::int64_t& sum = counts[expert++];
+      sum += cell.integral(0, kMaxInteger, "count");  // both at most 2^53
+      if (sum > kMaxInteger) cell.fail("the counts of this expert sum to more than 2^53");
+    }
+  }
+}
+
+void check_row_sums(JsonValue table, const LogicalCount& result) {
+  for (std::size_t layer = 0; layer < result.counts.size(); ++layer) {
+    std::int64_t sum = 0;
+    for (const std::int64_t count : result.counts[layer]) {
+      sum += count;
+      if (sum > kMaxInteger) table.fail("the counts of layer row " + std::to_string(layer) + " sum to more than 2^53");
+    }
+  }
+}
+
+}  // namespace
+
+RoutingIdsMeta parse_routing_ids_meta(std::string_view text, const std::string& source_name) {
+  JsonTree tree;
+  ObjectReader file(tree.parse(text, source_name));
+  RoutingIdsMeta meta;
+  meta.model_name = file.required("model").string();
+  read_layers(file, meta);
+  meta.experts = static_cast<int>(file.required("experts").integer(1, kMaxByteExperts, "experts"));
+  meta.top_k = static_cast<int>(file.required("topk").integer(1, meta.experts, "topk"));
+  meta.tokens = file.required("tokens").integer(1, kMaxInteger, "tokens");
+  if (const JsonValue requests = file.find("requests")) read_requests(requests, meta);
+  else if (const JsonValue lengths = file.find("seq_lens")) read_sequence_lengths(lengths, meta);
+  else file.value().fail("neither requests nor seq_lens says where requests begin");
+  if (meta.requests.empty()) file.value().fail("there are no requests");
+  return meta;
+}
+
+LogicalCount parse_logical_count(std::string_view text, const std::string& source_name) {
+  JsonTree tree;
+  ObjectReader file(tree.parse(text, source_name));
+  const JsonValue table = file.required("logical_count");
+  table.expect(JsonType::array);
+  if (table.size() == 0) table.fail("the list is empty");
+  LogicalCount result;
+  const JsonValue head = *table.begin();
+  const bool steps = head.type() == JsonType::array && head.size() > 0 && (*head.begin()).type() == JsonType::array;
+  if (!steps) {
+    add_table(table, result.counts, true);
+  } else {
+    bool first = true;
+    for (const JsonValue step : table) {
+      add_table(step, result.counts, first);
+      first = false;
+    }
+  }
+  check_row_sums(table, result);
+  return result;
+}
+
+}  // namespace afore::wire

@@ -1,0 +1,80 @@
+#pragma once
+// Appends compact JSON to a string. Keys are our own literals; values are escaped. Integers beyond 2^53 and non-finite
+// doubles are our bug (AFORE_CHECK): no reader of the stream would take them.
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace afore::wire {
+
+void append_integer(std::string& out, std::int64_t value);
+// Shortest form that reads back as the same double; whole numbers keep ".0" (12.0).
+void append_double(std::string& out, double value);
+// With quotes. Bytes that are not UTF-8 become U+FFFD, as no reader would take them.
+void append_string(std::string& out, std::string_view text);
+
+// Commas place themselves: one stands before every key or item that does not directly follow an opening bracket.
+class JsonWriter {
+ public:
+  explicit JsonWriter(std::string& out) : out_(out) {}
+
+  void key(std::string_view name);
+  void open(char bracket) { out_ += bracket; }
+  void close(char bracket) { out_ += bracket; }
+  void separate() {
+    if (out_.back() != '[' && out_.back() != '{') out_ += ',';
+  }
+
+  void integer(std::string_view name, std::int64_t value) {
+    key(name);
+    append_integer(out_, value);
+  }
+  void string(std::string_view name, std::string_view value) {
+    key(name);
+    append_string(out_, value);
+  }
+  void boolean(std::string_view name, bool value) {
+    key(name);
+    out_ += value ? "true" : "false";
+  }
+  void real(std::string_view name, double value) {
+    key(name);
+    append_double(out_, value);
+  }
+  void real_or_null(std::string_view name, const std::optional<double>& value);
+  void integer_or_null(std::string_view name, const std::optional<std::int64_t>& value);
+  void string_or_null(std::string_view name, std::string_view value);  // empty = null
+
+  template <class Integers>
+  void integers(std::string_view name, const Integers& values) {
+    key(name);
+    items(values);
+  }
+  template <class Integers>
+  void items(const Integers& values) {
+    out_ += '[';
+    for (const auto value : values) {
+      separate();
+      append_integer(out_, value);
+    }
+    out_ += ']';
+  }
+  template <class Strings>
+  void strings(std::string_view name, const Strings& values) {
+    key(name);
+    out_ += '[';
+    for (const auto& value : values) {
+      separate();
+      append_string(out_, value);
+    }
+    out_ += ']';
+  }
+  std::string& out() { return out_; }
+
+ private:
+  std::string& out_;
+};
+
+}  // namespace afore::wire
