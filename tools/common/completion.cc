@@ -145,9 +145,8 @@ std::string zsh_functions(const CLI::App& app) {
     branches += fmt::format("    {}) {} ;;\n", sub->get_name(), function_name(*sub));
   }
   if (commands.empty()) {
-    const std::string positional = has_positional(app) ? "    '*:file:_files'" : "    ':'";
-    return nested + function + "() {\n  _arguments -s -S \\\n" + arguments +
-           (has_positional(app) ? positional + "\n}\n" : "    '*::nothing more: '\n}\n");
+    const std::string rest = has_positional(app) ? "    '*:file:_files'\n" : "    && return\n";
+    return nested + function + "() {\n  _arguments -s -S \\\n" + arguments + rest + "}\n";
   }
   return nested + function + "_commands() {\n  local -a commands=(\n" + list + "  )\n  _describe command commands\n" +
          (has_positional(app) ? "  _files\n" : "") + "}\n" + function +

@@ -1,0 +1,77 @@
+#pragma once
+// Times copies of experts between the arenas of host workers, as nccl-tests time collectives.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "migrate/arena.h"
+
+namespace afore::migrate {
+
+enum class CopyPattern {
+  pairs,   // workers 0->1, 2->3, ... at once, one thread a pair
+  fanout,  // worker 0 to each other worker in turn: all through one out port
+};
+
+struct CopyBenchOptions {
+  int workers = 2;  // even for pairs, at least 2
+  CopyPattern pattern = CopyPattern::pairs;
+  std::int64_t max_bytes = 0;  // the largest copy; an arena holds two of them
+  int iters = 20;
+  int warmup_iters = 32;
+  bool check = true;
+  std::uint64_t seed = 0;
+  const volatile int* stop = nullptr;  // ends a run early when it becomes non-zero
+};
+
+// One size. An iteration's time is that of its slowest thread; percentiles are over iterations.
+struct CopyPoint {
+  std::int64_t size_bytes = 0;
+  std::int64_t copies = 0;       // per iteration, through one out port
+  std::vector<double> times_us;  // per iteration
+  double min_us = 0, max_us = 0, avg_us = 0, p50_us = 0, p95_us = 0, p99_us = 0, stdev_us = 0, cv_pct = 0;
+  double algbw_gbps = 0;              // size / avg, 10^9 bytes per second, as nccl-tests print it
+  double busbw_gbps = 0;              // algbw * copies: what one out port carries
+  std::optional<std::int64_t> wrong;  // bytes; absent without check
+};
+
+class CopyBench {
+ public:
+  // Maps and touches the arenas: workers * arena_bytes(max_bytes).
+  explicit CopyBench(const CopyBenchOptions& options);
+
+  // Fills, warms up, times and (by option) verifies. nullopt when `stop` ended it.
+  std::optional<CopyPoint> run(std::int64_t size_bytes);
+
+  // Bytes in the receivers' slots that are not what the last run's sources hold.
+  std::int64_t count_wrong_bytes() const;
+
+  Arena& arena(int worker) { return arenas_[static_cast<std::size_t>(worker)]; }
+
+ private:
+  struct Port {  // one out port: a source and its receivers, served in order by one thread
+    int from = 0;
+    std::vector<int> to;
+  };
+  void fill();
+  void poison();
+  bool copy_rounds(std::int64_t first_round, int rounds, std::vector<std::vector<double>>* times_us);
+
+  CopyBenchOptions options_;
+  std::vector<Arena> arenas_;
+  std::vector<Port> ports_;
+  std::int64_t used_slots_ = 0;     // slots that any round touches
+  std::int64_t checked_slots_ = 0;  // slots that a timed round wrote
+  std::int64_t first_timed_ = 0;
+};
+
+std::int64_t arena_bytes(std::int64_t max_bytes);
+
+// min, min*factor, ... up to max. factor >= 2.
+std::vector<std::int64_t> sweep_sizes(std::int64_t min_bytes, std::int64_t max_bytes, std::int64_t factor);
+
+// "2025-01-31T12:00:00Z": when a measurement was made.
+std::string utc_now();
+
+}  // namespace afore::migrate

@@ -1,0 +1,78 @@
+#include "migrate/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "util/error.h"
+
+namespace afore::migrate {
+namespace {
+
+TEST(Arena, SlotsAreAlignedDisjointAndZeroed) {
+  Arena arena(1 << 16);
+  arena.cut(100);
+  EXPECT_EQ(arena.slots(), (1 << 16) / 128);
+  for (std::int64_t i = 0; i < arena.slots(); ++i) {
+    const auto slot = arena.slot(i);
+    ASSERT_EQ(slot.size(), 100u);
+    ASSERT_EQ(reinterpret_cast<std::uintptr_t>(slot.data()) % kSlotAlignBytes, 0u);
+    if (i > 0) {
+      ASSERT_LE(arena.slot(i - 1).data() + 100, slot.data());
+    }
+    for (const std::byte b : slot) ASSERT_EQ(b, std::byte{0});
+  }
+  EXPECT_THROW(arena.slot(arena.slots()), Error);
+  EXPECT_THROW(arena.slot(-1), Error);
+}
+
+TEST(Arena, ASlotAsLargeAsTheArenaFits) {
+  Arena arena(100);
+  arena.cut(100);
+  EXPECT_EQ(arena.slots(), 1);
+  EXPECT_EQ(arena.slot(0).size(), 100u);
+  EXPECT_THROW(arena.cut(101), Error);
+}
+
+TEST(Arena, RefusalIsAnIoErrorThatNamesTheSize) {
+  try {
+    Arena arena(std::int64_t{1} << 62);
+    FAIL() << "the system gave 4 EiB";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_NE(std::string(error.what()).find("4611686018427387904"), std::string::npos);
+  }
+}
+
+TEST(Pattern, EveryFlippedByteIsCounted) {
+  Arena arena(4096);
+  arena.cut(1021);  // not a multiple of the word
+  const auto slot = arena.slot(1);
+  fill_pattern(slot, 7, 3, 1);
+  EXPECT_EQ(count_wrong(slot, 7, 3, 1), 0);
+  for (std::size_t i = 0; i < slot.size(); ++i) {
+    slot[i] ^= std::byte{0x10};
+    ASSERT_EQ(count_wrong(slot, 7, 3, 1), 1) << i;
+    slot[i] ^= std::byte{0x10};
+  }
+  slot[0] ^= std::byte{1};
+  slot[1] ^= std::byte{1};
+  slot[1020] ^= std::byte{1};
+  EXPECT_EQ(count_wrong(slot, 7, 3, 1), 3);
+}
+
+TEST(Pattern, SeedWorkerAndSlotEachChangeIt) {
+  Arena arena(4096);
+  arena.cut(4096);
+  const auto slot = arena.slot(0);
+  fill_pattern(slot, 7, 3, 1);
+  // A random byte agrees one time in 256.
+  EXPECT_GT(count_wrong(slot, 8, 3, 1), 3900);
+  EXPECT_GT(count_wrong(slot, 7, 1, 3), 3900);
+  EXPECT_GT(count_wrong(slot, 7, 3, 2), 3900);
+}
+
+TEST(Memory, SomeIsAvailable) { EXPECT_GT(available_memory_bytes(), 1 << 20); }
+
+}  // namespace
+}  // namespace afore::migrate

@@ -1,0 +1,16 @@
+#pragma once
+// Files that appear whole or not at all.
+#include <string>
+#include <string_view>
+
+namespace afore::cli {
+
+// Error{io} when `path` exists and `overwrite` is off, or its folder cannot be written: asked before long work.
+// "-" is standard output and always fine. `hint` is what the user can do about an existing file.
+void check_can_publish(const std::string& path, bool overwrite, const std::string& hint);
+
+// Writes beside `path` under a name of its own, then moves it into place; with `overwrite` off an existing file stays
+// as it is, even when it appeared since the check. Error{io}, and nothing is left behind.
+void publish(const std::string& path, std::string_view bytes, bool overwrite, const std::string& hint);
+
+}  // namespace afore::cli
