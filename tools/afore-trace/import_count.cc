@@ -42,7 +42,10 @@ ModelSpec model_of(const trace::Aggregate& aggregate, std::size_t rows, int top_
 
 std::string names(const std::vector<int>& layers) {
   std::string text;
-  for (const int layer : layers) text += (text.empty() ? "" : ", ") + std::to_string(layer);
+  for (const int layer : layers) {
+    if (!text.empty()) text += ", ";
+    text += std::to_string(layer);
+  }
   return text;
 }
 
@@ -55,10 +58,11 @@ struct Counts {
 void write_aggregate(ByteWriter& out, const Counts& c) {
   for (std::size_t l = 0; l < c.kept.size(); ++l) {
     const int row = c.kept[l];
-    out.write_line(wire::to_json(Demand{.target = {0, c.model.moe_layers[l], 0},
-                                        .phase = Phase::decode,
-                                        .tokens = c.aggregate.tokens[row],
-                                        .counts = c.aggregate.counts[row]}));
+    Demand demand;
+    demand.target = {0, c.model.moe_layers[l], 0};
+    demand.tokens = c.aggregate.tokens[row];
+    demand.counts = c.aggregate.counts[row];
+    out.write_line(wire::to_json(demand));
   }
 }
 
@@ -73,7 +77,8 @@ void write_samples(ByteWriter& out, const Counts& c, const ImportOptions& o) {
     for (std::size_t m = 0; m < microbatches; ++m)
       streams.emplace_back(static_cast<std::uint64_t>(o.seed), fmt::format("sample/{}/{}", c.model.moe_layers[l], m));
   }
-  Demand demand{.phase = Phase::decode, .tokens = o.tokens};
+  Demand demand;
+  demand.tokens = o.tokens;
   demand.counts.resize(c.model.experts);
   for (std::int64_t step = 0; step < o.sample_steps; ++step)
     for (std::size_t l = 0; l < c.kept.size(); ++l)

@@ -1,6 +1,5 @@
 // `afore-trace replay`: a stream at the pace of a running system.
-#include <fmt/core.h>
-
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -30,13 +29,14 @@ class Pace {
   // True when `step` is a later one than any before and not yet due: then wait() sleeps until it is.
   bool ahead(std::int64_t step) {
     const auto now = Clock::now();
-    if (!first_) {
+    if (!started_) {
+      started_ = true;
       first_ = last_ = step;
       start_ = now;
     }
     if (step <= last_) return false;
     last_ = step;
-    const double ms = std::min(step_ms_ * static_cast<double>(step - *first_), 1e12);
+    const double ms = std::min(step_ms_ * static_cast<double>(step - first_), 1e12);
     due_ = start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms));
     return due_ > now;
   }
@@ -45,8 +45,8 @@ class Pace {
  private:
   using Clock = std::chrono::steady_clock;
   double step_ms_;
-  std::optional<std::int64_t> first_;
-  std::int64_t last_ = 0;
+  bool started_ = false;
+  std::int64_t first_ = 0, last_ = 0;
   Clock::time_point start_, due_;
 };
 

@@ -42,18 +42,6 @@ std::string read_text(const std::string& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-void check_requests(const wire::RoutingIdsMeta& meta, const std::string& path) {
-  if (meta.requests.empty()) throw Error(ErrorKind::data, path + ": no requests");
-  for (std::size_t r = 0; r < meta.requests.size(); ++r) {
-    const auto& request = meta.requests[r];
-    if (request.tokens < 1)
-      throw Error(ErrorKind::data, fmt::format("{}: request {} has {} tokens", path, r, request.tokens));
-    if (request.offset < 0 || request.tokens > meta.tokens || request.offset > meta.tokens - request.tokens)
-      throw Error(ErrorKind::data, fmt::format("{}: request {} covers rows {} to {} of {}", path, r, request.offset,
-                                               request.offset + request.tokens - 1, meta.tokens));
-  }
-}
-
 trace::RoutingTable load_table(const wire::RoutingIdsMeta& meta, const std::string& path,
                                const std::string& meta_path) {
   const trace::RoutingShape shape{meta.tokens, meta.layers, meta.top_k, meta.experts};
@@ -122,13 +110,13 @@ RoutingInputs load_routing_inputs(const ImportOptions& options) {
     const Source source = parse_source(options.inputs[pool]);
     const std::string& meta_path = options.metas[pool];
     wire::RoutingIdsMeta meta = wire::parse_routing_ids_meta(read_text(meta_path), meta_path);
-    check_requests(meta, meta_path);
     if (pool > 0 && !same_model(meta, first))
       throw Error(ErrorKind::data, fmt::format("{}: another model than {}", meta_path, options.metas[0]),
                   "the inputs of one workload must come from one model");
     all.domains.push_back(source.name);
     all.tables.push_back(load_table(meta, source.path, meta_path));
     for (const auto& r : meta.requests) {
+      AFORE_CHECK(r.offset + r.tokens <= meta.tokens, "the index was checked");
       all.requests.push_back({static_cast<int>(pool), r.prompt_tokens, r.tokens, r.offset});
       all.rows += r.tokens;
     }

@@ -60,7 +60,8 @@ void write_steps(ByteWriter& out, const SynthOptions& o, const ModelSpec& model,
   const trace::PopularityOptions popularity = popularity_of(o);
   std::vector<Layer> layers;
   for (const int layer : model.moe_layers) layers.emplace_back(model, layer, popularity, o);
-  Demand demand{.tokens = o.tokens};
+  Demand demand;
+  demand.tokens = o.tokens;
   demand.counts.resize(model.experts);
   for (std::int64_t step = 0; step < o.warmup_steps + o.steps; ++step) {
     demand.phase = step < o.warmup_steps ? Phase::warmup : Phase::decode;
