@@ -1,0 +1,31 @@
+#pragma once
+// Which domains the requests come from, step by step.
+#include <cstdint>
+#include <vector>
+
+namespace afore::batch {
+
+struct WorkPhase {
+  std::vector<int> pools;  // not empty; several share the live requests evenly
+  std::int64_t steps = 0;  // > 0
+};
+
+// Warm-up steps first, with the first phase's pools; then the phases in order, over and over.
+class PhaseSchedule {
+ public:
+  PhaseSchedule(std::vector<WorkPhase> phases, std::int64_t warmup_steps);
+
+  const std::vector<int>& pools_at(std::int64_t step) const { return phases_[index_at(step)].pools; }
+  // True when step - 1 drew from other pools.
+  bool changes_at(std::int64_t step) const { return step > 0 && pools_at(step) != pools_at(step - 1); }
+  int pool_count() const;  // one more than the largest pool
+
+ private:
+  std::size_t index_at(std::int64_t step) const;
+
+  std::vector<WorkPhase> phases_;
+  std::int64_t warmup_steps_;
+  std::int64_t cycle_steps_ = 0;
+};
+
+}  // namespace afore::batch

@@ -1,0 +1,66 @@
+#include "trace/binomial.h"
+
+#include <cmath>
+
+#include "util/error.h"
+#include "util/fmath.h"
+
+namespace afore::trace {
+namespace {
+
+constexpr double kInversionMean = 10;
+
+// Walks up the distribution function; P(0) = (1-p)^n is at least e^-14 for p <= 1/2 and n p < 10.
+std::int64_t invert(Rng& rng, std::int64_t n, double p) {
+  const double odds = p / (1 - p);
+  const double first = fmath::exp(static_cast<double>(n) * fmath::log1p(-p));
+  for (;;) {
+    double u = rng.uniform();
+    double mass = first;
+    for (std::int64_t k = 0; k <= n; ++k) {
+      if (u < mass) return k;
+      u -= mass;
+      mass *= odds * static_cast<double>(n - k) / static_cast<double>(k + 1);
+    }
+    // Rounding left u beyond the whole mass: draw again.
+  }
+}
+
+// The paper's constants: a hat a/(1/2-|u|)^2 + b around the mode, and a box where no density is needed.
+std::int64_t btrs(Rng& rng, std::int64_t trials, double p) {
+  const auto n = static_cast<double>(trials);
+  const double spread = std::sqrt(n * p * (1 - p));
+  const double b = 1.15 + 2.53 * spread;
+  const double a = -0.0873 + 0.0248 * b + 0.01 * p;
+  const double centre = n * p + 0.5;
+  const double box = 0.92 - 4.2 / b;
+  const double alpha = (2.83 + 5.1 / b) * spread;
+  for (;;) {
+    const double u = rng.uniform() - 0.5;
+    const double v = rng.uniform();
+    const double us = 0.5 - std::fabs(u);
+    const double k = std::floor((2 * a / us + b) * u + centre);
+    if (us >= 0.07 && v <= box) return static_cast<std::int64_t>(k);
+    if (!(k >= 0 && k <= n)) continue;
+    const double mode = std::floor((n + 1) * p);
+    const auto log_choose = [trials](double x) {
+      const auto i = static_cast<std::int64_t>(x);
+      return -fmath::log_factorial(i) - fmath::log_factorial(trials - i);
+    };
+    const double log_density_ratio = log_choose(k) - log_choose(mode) + (k - mode) * fmath::log(p / (1 - p));
+    if (fmath::log(v * alpha / (a / (us * us) + b)) <= log_density_ratio) return static_cast<std::int64_t>(k);
+  }
+}
+
+}  // namespace
+
+std::int64_t draw_binomial(Rng& rng, std::int64_t trials, double probability) {
+  AFORE_CHECK(trials >= 0 && probability >= 0 && probability <= 1, "no binomial distribution");
+  if (trials == 0 || probability == 0) return 0;
+  if (probability == 1) return trials;
+  if (probability > 0.5) return trials - draw_binomial(rng, trials, 1 - probability);
+  return static_cast<double>(trials) * probability < kInversionMean ? invert(rng, trials, probability)
+                                                                    : btrs(rng, trials, probability);
+}
+
+}  // namespace afore::trace

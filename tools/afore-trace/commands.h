@@ -1,0 +1,13 @@
+#pragma once
+// The subcommands of afore-trace. Each adds itself to the app and hangs its work on the subcommand's final callback.
+#include "common/cli.h"
+
+namespace afore::cli {
+
+void add_import(CLI::App& app);
+void add_synth(CLI::App& app);
+void add_stat(CLI::App& app);
+void add_head(CLI::App& app);
+void add_replay(CLI::App& app);
+
+}  // namespace afore::cli

@@ -1,0 +1,52 @@
+// `afore-trace head`: the first targets of a stream, with everything that belongs to them.
+#include <memory>
+
+#include "commands.h"
+#include "util/line_io.h"
+#include "wire/wire.h"
+
+namespace afore::cli {
+namespace {
+
+struct HeadOptions {
+  std::string file = "-";
+  std::int64_t targets = 10, top_k = 0;
+};
+
+// Ends before the next target's demand, or before the batch record that announces it.
+void run_head(const HeadOptions& o) {
+  LineReader in(o.file);
+  ByteWriter out("-");
+  in.on_wait([&out] { out.flush(); });
+  wire::ReadOptions read_options;
+  read_options.allow_drop = true;
+  if (o.top_k > 0) read_options.top_k = o.top_k;
+  wire::RecordDecoder decoder(in.name(), read_options);
+  std::int64_t seen = 0;
+  for (std::string_view line; in.next(line);) {
+    const Record record = decoder.decode(line, in.line_number());
+    const bool demand = std::holds_alternative<Demand>(record);
+    if (seen == o.targets && (demand || std::holds_alternative<Batch>(record))) break;
+    seen += demand;
+    out.write_line(line);
+  }
+  out.finish();
+}
+
+}  // namespace
+
+void add_head(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand("head", "The first targets of a stream");
+  auto o = std::make_shared<HeadOptions>();
+  sub->add_option("FILE", o->file, "Stream (default: standard input)");
+  add_int(*sub, "-n,--targets", o->targets,
+          "Targets to keep, with the header and all records before the next one "
+          "(default: 10)");
+  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024);
+  sub->final_callback([o, &app] {
+    refuse_terminal_stdin(o->file, app);
+    run_head(*o);
+  });
+}
+
+}  // namespace afore::cli

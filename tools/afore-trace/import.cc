@@ -1,0 +1,86 @@
+// `afore-trace import`: recorded routing of other programs as a stream of demand.
+#include "import.h"
+
+#include <memory>
+
+#include "commands.h"
+#include "util/error.h"
+
+namespace afore::cli {
+namespace {
+
+constexpr std::int64_t kMaxConcurrent = 1 << 24;
+constexpr std::int64_t kMaxMicrobatches = 4096;
+
+// An option of one format, given with the other, is a mistake worth a message.
+void refuse(bool given, const std::string& flag, const std::string& from) {
+  if (given) throw Error(ErrorKind::usage, flag + " does not apply to --from " + from, "see afore-trace import --help");
+}
+
+void run_import(const ImportOptions& o) {
+  if (o.from == "routing-ids") {
+    refuse(o.top_k != 0, "--top-k", o.from);
+    refuse(o.sample_steps != 0, "--sample-steps", o.from);
+    refuse(o.tokens != 0, "--tokens", o.from);
+    import_routing_ids(o);
+  } else {
+    refuse(!o.metas.empty(), "--meta", o.from);
+    refuse(o.concurrent != 0, "--concurrent", o.from);
+    refuse(o.prefill_chunk != 0, "--prefill-chunk", o.from);
+    refuse(!o.phases.empty(), "--phases", o.from);
+    refuse(o.steps.has_value(), "--steps", o.from);
+    refuse(o.warmup_steps.has_value(), "--warmup-steps", o.from);
+    import_sglang_count(o);
+  }
+}
+
+}  // namespace
+
+void add_import(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand("import", "Recorded routing as a stream of demand");
+  auto o = std::make_shared<ImportOptions>();
+  add_choice(*sub, "--from", o->from, "Format of the input", {"routing-ids", "sglang-count"})->required();
+  sub->add_option("FILE", o->inputs,
+                  "Input; several NAME=FILE of one model make one workload of several domains (routing-ids)")
+      ->required();
+  add_int(*sub, "--seed", o->seed, "Seed of everything drawn");
+  add_int(*sub, "--microbatches", o->microbatches, "Microbatches per step", 1, kMaxMicrobatches);
+  sub->add_option("--layers", o->layers, "Only these layers (absolute indices, like 1-3,7)");
+  sub->add_option("--model", o->model,
+                  "Preset for the sizes that the file lacks (default: from the file's model name)");
+
+  const std::string routing = "routing-ids";
+  sub->add_option("--meta", o->metas, "JSON index of each FILE, in the same order")
+      ->allow_extra_args(false)
+      ->group(routing);
+  add_int(*sub, "--concurrent", o->concurrent, "Decode with this many live requests", 1, kMaxConcurrent)
+      ->group(routing);
+  add_int(*sub, "--prefill-chunk", o->prefill_chunk, "Prefill instead, this many tokens per microbatch and step", 1,
+          kMaxConcurrent)
+      ->group(routing);
+  sub->add_option("--steps", o->steps,
+                  "Steps after warm-up (default: 100; with --phases one round of them; with --prefill-chunk the file "
+                  "once)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->group(routing);
+  sub->add_option("--warmup-steps", o->warmup_steps, "Steps before, of phase warmup (default: 32; prefill 0)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
+      ->group(routing);
+  sub->add_option("--phases", o->phases,
+                  "Domains by steps, over and over, like math:50,code:50,mixed:100; mixed draws evenly from all, a+b "
+                  "from both (default: mixed)")
+      ->group(routing);
+  add_choice(*sub, "--phase-change", o->phase_change,
+             "At a change of domain: abrupt replaces all live requests, gradual only finished ones",
+             {"abrupt", "gradual"})
+      ->group(routing);
+
+  const std::string counts = "sglang-count";
+  add_int(*sub, "--top-k", o->top_k, "Experts per token (default: the preset's)", 1, 1024)->group(counts);
+  add_int(*sub, "--sample-steps", o->sample_steps, "Draw this many steps from the counts", 1, std::int64_t{1} << 40)
+      ->group(counts);
+  add_int(*sub, "--tokens", o->tokens, "Tokens per microbatch and drawn step", 1, std::int64_t{1} << 32)->group(counts);
+  sub->final_callback([o] { run_import(*o); });
+}
+
+}  // namespace afore::cli

@@ -1,0 +1,27 @@
+#pragma once
+// Options of `afore-trace import`, shared by its formats.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace afore::cli {
+
+struct ImportOptions {
+  std::string from;
+  std::vector<std::string> inputs;  // FILE or NAME=FILE
+  std::vector<std::string> metas;   // one per input
+  std::string model, layers, phases, phase_change = "abrupt";
+  std::int64_t seed = 0;
+  std::int64_t microbatches = 1;
+  // routing-ids
+  std::int64_t concurrent = 0, prefill_chunk = 0;  // 0 = not given
+  std::optional<std::int64_t> steps, warmup_steps;
+  // sglang-count
+  std::int64_t top_k = 0, sample_steps = 0, tokens = 0;  // 0 = not given
+};
+
+void import_routing_ids(const ImportOptions& options);
+void import_sglang_count(const ImportOptions& options);
+
+}  // namespace afore::cli

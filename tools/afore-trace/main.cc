@@ -1,0 +1,14 @@
+// afore-trace: streams of expert demand, made, looked at and passed on.
+#include "commands.h"
+
+int main(int argc, char** argv) {
+  return afore::cli::tool_main(argc, argv, "afore-trace", "Make, summarise and replay streams of expert demand.",
+                               [](CLI::App& app) {
+                                 app.require_subcommand(1);
+                                 afore::cli::add_import(app);
+                                 afore::cli::add_synth(app);
+                                 afore::cli::add_stat(app);
+                                 afore::cli::add_head(app);
+                                 afore::cli::add_replay(app);
+                               });
+}

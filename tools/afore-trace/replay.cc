@@ -1,0 +1,106 @@
+// `afore-trace replay`: a stream at the pace of a running system.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "commands.h"
+#include "util/error.h"
+#include "util/line_io.h"
+#include "wire/wire.h"
+
+namespace afore::cli {
+namespace {
+
+struct ReplayOptions {
+  std::string file = "-";
+  double interval_ms = 50, speed = 1;
+  std::int64_t top_k = 0;
+};
+
+// Step s is due (s - first step) * interval / speed after the first one. A late step is not skipped, and later ones
+// keep their own due times.
+class Pace {
+ public:
+  explicit Pace(double step_ms) : step_ms_(step_ms) {}
+
+  // True when `step` is a later one than any before and not yet due: then wait() sleeps until it is.
+  bool ahead(std::int64_t step) {
+    const auto now = Clock::now();
+    if (!started_) {
+      started_ = true;
+      first_ = last_ = step;
+      start_ = now;
+    }
+    if (step <= last_) return false;
+    last_ = step;
+    const double ms = std::min(step_ms_ * static_cast<double>(step - first_), 1e12);
+    due_ = start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms));
+    return due_ > now;
+  }
+  void wait() const { std::this_thread::sleep_until(due_); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double step_ms_;
+  bool started_ = false;
+  std::int64_t first_ = 0, last_ = 0;
+  Clock::time_point start_, due_;
+};
+
+std::optional<std::int64_t> step_of(const Record& record) {
+  if (const auto* demand = std::get_if<Demand>(&record)) return demand->target.step;
+  if (const auto* batch = std::get_if<Batch>(&record)) return batch->step;
+  return std::nullopt;
+}
+
+void refuse_aggregate(const Record& record, const std::string& source) {
+  const auto* header = std::get_if<Header>(&record);
+  if (header != nullptr && header->source == "counts")
+    throw Error(ErrorKind::data, source + ": the stream holds summed counts, not steps",
+                "draw steps from them: afore-trace import --sample-steps N --tokens B");
+}
+
+void run_replay(const ReplayOptions& o) {
+  if (!(o.speed > 0) || !std::isfinite(o.speed)) throw Error(ErrorKind::usage, "--speed must be above 0");
+  if (!(o.interval_ms >= 0) || !std::isfinite(o.interval_ms))
+    throw Error(ErrorKind::usage, "--interval-ms must be 0 or more");
+  LineReader in(o.file);
+  ByteWriter out("-");
+  in.on_wait([&out] { out.flush(); });
+  wire::ReadOptions read_options;
+  read_options.allow_drop = true;
+  if (o.top_k > 0) read_options.top_k = o.top_k;
+  wire::RecordDecoder decoder(in.name(), read_options);
+  Pace pace(o.interval_ms / o.speed);
+  for (std::string_view line; in.next(line);) {
+    const Record record = decoder.decode(line, in.line_number());
+    refuse_aggregate(record, in.name());
+    const auto step = step_of(record);
+    if (step && pace.ahead(*step)) {
+      out.flush();
+      pace.wait();
+    }
+    out.write_line(line);
+  }
+  out.finish();
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand("replay", "A stream, byte for byte, step by step at a steady pace");
+  auto o = std::make_shared<ReplayOptions>();
+  sub->add_option("FILE", o->file, "Stream (default: standard input)");
+  sub->add_option("--interval-ms", o->interval_ms, "Time from one step to the next at speed 1 (default: 50)");
+  sub->add_option("--speed", o->speed, "How many times as fast (default: 1)");
+  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024);
+  sub->final_callback([o, &app] {
+    refuse_terminal_stdin(o->file, app);
+    run_replay(*o);
+  });
+}
+
+}  // namespace afore::cli
