@@ -5,22 +5,24 @@
 
 int main(int argc, char** argv) {
   afore::plan::PlanFlags flags;
-  return afore::cli::tool_main(argc, argv, "afore-plan", "Plans expert replicas and token splits for each demand record of a stream.",
-                               [&](CLI::App& app) {
-    app.add_option("input", flags.input, "Stream to read, - for standard input");
-    afore::cli::add_planning_flags(app, flags.planning, true);
-    app.add_option("--only", flags.only, "Emit only records of this kind");
-    app.add_option("--explain", flags.explain, "Explain the plan of STEP:LAYER:MICROBATCH in words, and stop there");
-    app.add_flag("--summary", flags.summary, "End with a summary record");
-    app.add_flag("--timing", flags.timing, "Wall-clock planning time in the summary");
-    app.add_flag("--replan", flags.replan, "Drop plans that the input has");
-    app.add_flag("--allow-drop", flags.allow_drop, "Accept demand that sums to less than tokens x top-k");
-    afore::plan::add_verify(app);
-    app.require_subcommand(0, 1);
-    app.final_callback([&] {
-      if (!app.get_subcommands().empty()) return;
-      afore::cli::refuse_terminal_stdin(flags.input, app);
-      afore::plan::plan_stream(flags);
-    });
-  });
+  return afore::cli::tool_main(
+      argc, argv, "afore-plan", "Plans expert replicas and token splits for each demand record of a stream.",
+      [&](CLI::App& app) {
+        app.add_option("input", flags.input, "Stream to read, - for standard input");
+        afore::cli::add_planning_flags(app, flags.planning, true);
+        app.add_option("--only", flags.only, "Emit only records of this kind");
+        app.add_option("--explain", flags.explain,
+                       "Explain the plan of STEP:LAYER:MICROBATCH in words, and stop there");
+        app.add_flag("--summary", flags.summary, "End with a summary record");
+        app.add_flag("--timing", flags.timing, "Wall-clock planning time in the summary");
+        app.add_flag("--replan", flags.replan, "Drop plans that the input has");
+        app.add_flag("--allow-drop", flags.allow_drop, "Accept demand that sums to less than tokens x top-k");
+        afore::plan::add_verify(app);
+        app.require_subcommand(0, 1);
+        app.final_callback([&] {
+          if (!app.get_subcommands().empty()) return;
+          afore::cli::refuse_terminal_stdin(flags.input, app);
+          afore::plan::plan_stream(flags);
+        });
+      });
 }

@@ -68,7 +68,8 @@ void PlanRun::begin(const std::optional<Header>& header) {
   setup_ = cli::resolve(flags_.planning, header, "afore");
   planner_ = std::make_unique<pipeline::Planner>(setup_->model, setup_->cluster, setup_->cost, setup_->planner);
   if (flags_.summary)
-    metrics_ = std::make_unique<pipeline::RunMetrics>(setup_->model, setup_->cluster, setup_->cost, setup_->planner.limits.objective);
+    metrics_ = std::make_unique<pipeline::RunMetrics>(setup_->model, setup_->cluster, setup_->cost,
+                                                      setup_->planner.limits.objective);
 }
 
 void PlanRun::on_header(const Header& header) {
@@ -84,13 +85,16 @@ void PlanRun::on_header(const Header& header) {
     known->planner.reset();
   }
   begin(known);
-  if (wants("header")) out_.write_line(wire::extend_header(line, cli::gained(*setup_, true), cli::producer("afore-plan")));
+  if (wants("header"))
+    out_.write_line(wire::extend_header(line, cli::gained(*setup_, true), cli::producer("afore-plan")));
 }
 
 // Plans and what belongs to them: refused, or dropped to be made anew.
 void PlanRun::on_planned_record(const char* kind) {
   if (flags_.replan) return;
-  throw Error(ErrorKind::usage, fmt::format("{}:{}: the input already has plans (a {})", stream_.lines().name(), stream_.lines().line_number(), kind),
+  throw Error(ErrorKind::usage,
+              fmt::format("{}:{}: the input already has plans (a {})", stream_.lines().name(),
+                          stream_.lines().line_number(), kind),
               "give --replan to drop them and plan anew");
 }
 
@@ -107,9 +111,10 @@ void PlanRun::on_demand(const Demand& demand) {
   if (planned.completed && wants("placement")) out_.write_line(wire::to_json(*planned.completed));
   if (metrics_) {
     metrics_->on_target(demand, nullptr);
-    metrics_->on_plan(*pipeline::publish(planned.plan, demand, planned.plan.seq, setup_->cluster.tile_tokens,
-                                         static_cast<int>(setup_->cluster.ffn_workers), planner_->placement(demand.target.layer)),
-                      demand);
+    metrics_->on_plan(
+        *pipeline::publish(planned.plan, demand, planned.plan.seq, setup_->cluster.tile_tokens,
+                           static_cast<int>(setup_->cluster.ffn_workers), planner_->placement(demand.target.layer)),
+        demand);
     if (demand.phase != Phase::warmup) metrics_->on_predicted(planned.plan);
   }
   if (before) {
@@ -134,7 +139,8 @@ void PlanRun::run() {
         Header made;
         made.producer = cli::producer("afore-plan");
         if (top_k_) made.model.top_k = *top_k_;
-        if (const auto* demand = std::get_if<Demand>(&record)) made.model.experts = static_cast<std::int64_t>(demand->counts.size());
+        if (const auto* demand = std::get_if<Demand>(&record))
+          made.model.experts = static_cast<std::int64_t>(demand->counts.size());
         begin(made);
         const Header rest = cli::gained(*setup_, true);
         made.model = rest.model;

@@ -9,8 +9,8 @@ namespace afore::plan {
 struct PlanFlags {
   cli::PlanningFlags planning;
   std::string input = "-";
-  std::string only;      // emit just records of this kind
-  std::string explain;   // STEP:LAYER:MICROBATCH
+  std::string only;     // emit just records of this kind
+  std::string explain;  // STEP:LAYER:MICROBATCH
   bool summary = false;
   bool timing = false;
   bool replan = false;

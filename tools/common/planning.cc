@@ -11,7 +11,8 @@ namespace {
 void settle(std::int64_t& value, std::int64_t flag, const char* what, const char* name) {
   if (flag == kAbsent) return;
   if (value != kAbsent && value != flag)
-    throw Error(ErrorKind::usage, fmt::format("{} {} contradicts the header, which says {} {}", name, flag, value, what),
+    throw Error(ErrorKind::usage,
+                fmt::format("{} {} contradicts the header, which says {} {}", name, flag, value, what),
                 "drop the flag, or import the stream anew");
   value = flag;
 }
@@ -20,7 +21,9 @@ void fill(std::int64_t& value, std::int64_t fallback) {
   if (value == kAbsent) value = fallback;
 }
 
-bool has_sizes(const ModelSpec& model) { return model.hidden > 0 && model.moe_intermediate > 0 && model.expert_bytes > 0; }
+bool has_sizes(const ModelSpec& model) {
+  return model.hidden > 0 && model.moe_intermediate > 0 && model.expert_bytes > 0;
+}
 
 // The machine: --cost, else the one the stream was planned with, else h100.
 HardwareProfile resolve_profile(const PlanningFlags& flags, const std::optional<Header>& header) {
@@ -28,7 +31,8 @@ HardwareProfile resolve_profile(const PlanningFlags& flags, const std::optional<
   if (header && header->planner) {
     const std::string& name = header->planner->cost_name;
     if (const HardwareProfile* profile = find_hardware_profile(name)) return *profile;
-    throw Error(ErrorKind::usage, "the stream was planned with the cost file '" + name + "'", "give it with --cost FILE");
+    throw Error(ErrorKind::usage, "the stream was planned with the cost file '" + name + "'",
+                "give it with --cost FILE");
   }
   return load_cost("h100");
 }
@@ -37,20 +41,26 @@ HardwareProfile resolve_profile(const PlanningFlags& flags, const std::optional<
 
 void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
   if (with_policy) add_choice(app, "--policy", flags.policy, "Placement policy", {"static", "eplb", "afore", "ideal"});
-  add_choice(app, "--demand-source", flags.demand_source, "What a target is planned from: its own demand, its last step, or a window of steps",
+  add_choice(app, "--demand-source", flags.demand_source,
+             "What a target is planned from: its own demand, its last step, or a window of steps",
              {"prefetch", "last_step", "window"});
-  add_choice(app, "--objective", flags.objective, "Minimise the largest predicted time, or the largest tile load", {"time", "tiles"});
+  add_choice(app, "--objective", flags.objective, "Minimise the largest predicted time, or the largest tile load",
+             {"time", "tiles"});
   add_int(app, "--workers", flags.workers, "FFN workers", 1, 100'000);
   add_int(app, "--slots", flags.slots, "Redundant expert slots per FFN worker and layer (default 2)", 0, 10'000);
   add_int(app, "--tile-tokens", flags.tile_tokens, "Rows of a grouped-GEMM tile (default 64)", 1, 1 << 20);
-  add_int(app, "--attention-workers", flags.attention_workers, "Attention workers (default: as many as FFN workers)", 1, 100'000);
-  add_int(app, "--microbatches", flags.microbatches, "Microbatches in flight, where the header does not say (default 1)", 1, 1'000);
+  add_int(app, "--attention-workers", flags.attention_workers, "Attention workers (default: as many as FFN workers)", 1,
+          100'000);
+  add_int(app, "--microbatches", flags.microbatches,
+          "Microbatches in flight, where the header does not say (default 1)", 1, 1'000);
   add_int(app, "--top-k", flags.top_k, "Experts per token, where the header does not say", 1, 4'096);
   app.add_option("--model", flags.model, "Preset with the sizes a header lacks");
   app.add_option("--cost", flags.cost, "a100, h100, h200 or a cost FILE (default h100)");
   add_int(app, "--copy-budget", flags.copy_budget, "Copies per plan (default: the number of workers)", 0);
-  add_int(app, "--window-us", flags.window_us, "Time that hides copies (default: predicted FFN time of the preceding target)", 0, 1'000'000'000);
-  add_int(app, "--window-steps", flags.window_steps, "Steps of history for eplb and --demand-source window", 1, 1'000'000);
+  add_int(app, "--window-us", flags.window_us,
+          "Time that hides copies (default: predicted FFN time of the preceding target)", 0, 1'000'000'000);
+  add_int(app, "--window-steps", flags.window_steps, "Steps of history for eplb and --demand-source window", 1,
+          1'000'000);
   add_choice(app, "--gain-rule", flags.gain_rule, "off installs copies whatever they cost", {"on", "off"});
   add_choice(app, "--overlap", flags.overlap, "off starts copies only when their worker is free", {"on", "off"});
   add_int(app, "--eplb-interval", flags.eplb_interval, "Steps between two EPLB rebalances", 1, 1'000'000'000);
@@ -92,8 +102,9 @@ Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, c
     fill_absent(sized, load_model_preset("glm-4.5-air"));
     warn("the stream does not say how large an expert is: times are those of glm-4.5-air (give --model PRESET)");
   }
-  setup.cost = header && header->planner && flags.cost.empty() ? header->planner->cost
-                                                              : layer_cost(setup.profile, sized, setup.cluster.tile_tokens);
+  setup.cost = header && header->planner && flags.cost.empty()
+                   ? header->planner->cost
+                   : layer_cost(setup.profile, sized, setup.cluster.tile_tokens);
   if (sized.hidden > 0) fill(setup.model.hidden, sized.hidden);
 
   pipeline::PlannerOptions& planner = setup.planner;

@@ -10,7 +10,8 @@ namespace afore::cli {
 
 class RecordStream {
  public:
-  RecordStream(const std::string& path, const wire::ReadOptions& options) : lines_(path), decoder_(lines_.name(), options) {}
+  RecordStream(const std::string& path, const wire::ReadOptions& options)
+      : lines_(path), decoder_(lines_.name(), options) {}
 
   // False at the end. `raw` is valid until the next call.
   bool next() {

@@ -1,0 +1,68 @@
+#include "afore-serve/feed.h"
+
+#include <fmt/format.h>
+
+#include <variant>
+
+#include "util/error.h"
+
+namespace afore::serve {
+namespace {
+
+std::string_view kind_of(const Record& record) {
+  struct Name {
+    std::string_view operator()(const Header&) { return "header"; }
+    std::string_view operator()(const Batch&) { return "batch"; }
+    std::string_view operator()(const Demand&) { return "demand"; }
+    std::string_view operator()(const Routing&) { return "routing"; }
+    std::string_view operator()(const PlacementRecord&) { return "placement"; }
+    std::string_view operator()(const Plan&) { return "plan"; }
+    std::string_view operator()(const Observed&) { return "observed"; }
+    std::string_view operator()(const Operation&) { return "operation"; }
+    std::string_view operator()(const Completion&) { return "completion"; }
+    std::string_view operator()(const Summary&) { return "summary"; }
+    std::string_view operator()(const UnknownRecord& record) { return record.kind; }
+  };
+  return std::visit(Name{}, record);
+}
+
+}  // namespace
+
+void Feed::release(const Plan* plan) {
+  if (!held_) return;
+  const Demand demand = std::move(*held_);
+  held_.reset();
+  const auto batch = batches_.find(demand.target.microbatch);
+  const bool matches = batch != batches_.end() && batch->second.step == demand.target.step;
+  handler_.target(demand, matches ? &batch->second : nullptr, plan);
+}
+
+void Feed::run() {
+  while (stream_.next()) {
+    const Record& record = stream_.record();
+    const auto* header = std::get_if<Header>(&record);
+    if (!begun_) {
+      begun_ = true;
+      handler_.begin(header != nullptr ? std::optional<Header>(*header) : std::nullopt, stream_.raw());
+      if (header != nullptr) continue;
+    }
+    handler_.pass(stream_.raw(), kind_of(record));
+    const auto* plan = std::get_if<Plan>(&record);
+    if (plan != nullptr && !held_)
+      throw Error(ErrorKind::data,
+                  fmt::format("{}:{}: a plan without the demand it answers", stream_.lines().name(),
+                              stream_.lines().line_number()),
+                  "a plan follows its demand; keep the order of afore-plan's output");
+    // A placement between a demand and its plan is the map that plan starts from.
+    if (const auto* placement = std::get_if<PlacementRecord>(&record)) {
+      handler_.placement(*placement);
+      continue;
+    }
+    release(plan);
+    if (const auto* demand = std::get_if<Demand>(&record)) held_ = *demand;
+    if (const auto* batch = std::get_if<Batch>(&record)) batches_[batch->microbatch] = *batch;
+  }
+  release(nullptr);
+}
+
+}  // namespace afore::serve

@@ -1,0 +1,36 @@
+#pragma once
+// A stream of records as targets for a host: demand with its batch and its plan. A demand is handed over when the line
+// after it was read, since that line may be its plan; raw lines pass through before.
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "common/record_stream.h"
+
+namespace afore::serve {
+
+struct FeedHandler {
+  // `header`: nullopt when the stream has none (flags must do). Called once, before anything else.
+  std::function<void(const std::optional<Header>& header, std::string_view raw)> begin;
+  std::function<void(std::string_view raw, std::string_view kind)> pass;  // every other input line, in order
+  std::function<void(const PlacementRecord&)> placement;
+  std::function<void(const Demand&, const Batch* batch, const Plan* plan)> target;
+};
+
+class Feed {
+ public:
+  Feed(cli::RecordStream& stream, FeedHandler handler) : stream_(stream), handler_(std::move(handler)) {}
+  void run();  // to the end of the stream; Errors of the stream and of the handlers pass through
+
+ private:
+  void release(const Plan* plan);
+
+  cli::RecordStream& stream_;
+  FeedHandler handler_;
+  bool begun_ = false;
+  std::optional<Demand> held_;
+  std::map<int, Batch> batches_;  // newest by microbatch
+};
+
+}  // namespace afore::serve

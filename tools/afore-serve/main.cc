@@ -1,0 +1,52 @@
+// afore-serve: the AFD pipeline. Today its host is the simulator.
+#include "afore-serve/replay.h"
+#include "common/cli.h"
+
+namespace {
+
+using afore::serve::ServeFlags;
+
+void add_common(CLI::App& app, ServeFlags& flags) {
+  app.add_option("input", flags.input, "Stream to read, - for standard input");
+  afore::cli::add_choice(app, "--host", flags.host, "Where the pipeline runs", {"sim"});
+  afore::cli::add_int(app, "--kv-tokens", flags.kv_tokens, "Cached tokens per token, for streams without batch records",
+                      0, 1 << 24);
+  app.add_flag("--ignore-plans", flags.ignore_plans, "Use only the demand of a stream that has plans");
+  app.add_flag("--allow-drop", flags.allow_drop, "Accept demand that sums to less than tokens x top-k");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ServeFlags replay_flags, compare_flags;
+  return afore::cli::tool_main(
+      argc, argv, "afore-serve", "Runs the AFD pipeline: attention workers, FFN workers, scheduler.",
+      [&](CLI::App& app) {
+        CLI::App* replay =
+            app.add_subcommand("replay", "Run a stream through the pipeline, with its plans or with --policy");
+        add_common(*replay, replay_flags);
+        afore::cli::add_planning_flags(*replay, replay_flags.planning, true);
+        replay->add_option("--only", replay_flags.only, "Emit only records of this kind");
+        replay->add_flag("--timeline", replay_flags.timeline, "Emit an operation record for everything a worker did");
+        replay->final_callback([&, replay] {
+          afore::cli::refuse_terminal_stdin(replay_flags.input, *replay);
+          afore::serve::replay(replay_flags);
+        });
+        CLI::App* compare =
+            app.add_subcommand("compare", "Run one workload under several policies and print them side by side");
+        add_common(*compare, compare_flags);
+        afore::cli::add_planning_flags(*compare, compare_flags.planning, false);
+        compare
+            ->add_option("--policies", compare_flags.policies,
+                         "Policies, separated by commas; the first is the base of comparisons")
+            ->capture_default_str();
+        afore::cli::add_choice(*compare, "--format", compare_flags.format, "Table for people, or summary records",
+                               {"table", "json"});
+        compare->add_option("--summaries", compare_flags.summaries, "Also write the summary records to FILE");
+        compare->final_callback([&, compare] {
+          afore::cli::refuse_terminal_stdin(compare_flags.input, *compare);
+          afore::serve::compare(compare_flags);
+        });
+        app.require_subcommand(1);
+      });
+}

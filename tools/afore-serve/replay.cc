@@ -1,0 +1,149 @@
+#include "afore-serve/replay.h"
+
+#include <optional>
+
+#include "afore-serve/feed.h"
+#include "afore-serve/setup.h"
+#include "pipeline/plan_source.h"
+#include "util/error.h"
+
+namespace afore::serve {
+namespace {
+
+class Replay {
+ public:
+  explicit Replay(const ServeFlags& flags)
+      : flags_(flags),
+        stream_(flags.input,
+                {flags.allow_drop,
+                 flags.planning.top_k == kAbsent ? std::nullopt : std::optional<std::int64_t>(flags.planning.top_k)}),
+        out_("-") {
+    stream_.lines().on_wait([this] { out_.flush(); });
+  }
+
+  void run();
+
+ private:
+  void begin(const std::optional<Header>& header, std::string_view raw);
+  void on_target(const Demand& demand, const Batch* batch, const Plan* plan);
+  void start(int experts);
+  void finish(bool interrupted);
+  bool wants(std::string_view kind) const { return flags_.only.empty() || flags_.only == kind; }
+  template <class R>
+  void emit(const char* kind, const R& record) {
+    if (wants(kind)) out_.write_line(wire::to_json(record));
+  }
+
+  const ServeFlags& flags_;
+  cli::RecordStream stream_;
+  ByteWriter out_;
+  const volatile int* interrupted_ = nullptr;
+  std::optional<Header> header_;
+  std::optional<cli::Setup> setup_;
+  pipeline::EmbeddedPlans* embedded_ = nullptr;  // owned by plans_
+  std::unique_ptr<pipeline::PlanSource> plans_;
+  std::unique_ptr<host::SimHost> host_;
+  std::vector<PlacementRecord> early_;  // before the first target
+  bool saw_plan_ = false;
+};
+
+void Replay::begin(const std::optional<Header>& header, std::string_view raw) {
+  refuse_aggregate(header);
+  header_ = header ? *header : made_header(flags_);
+  std::optional<Header> known = header_;
+  if (flags_.ignore_plans) known->planner.reset();
+  setup_ = cli::resolve(flags_.planning, known, "none");
+  if (!flags_.planning.policy.empty() && header_->planner && !flags_.ignore_plans)
+    throw Error(ErrorKind::usage, "--policy on a stream that already has plans", "give --ignore-plans to plan anew");
+  Header gain = cli::gained(*setup_, false);
+  if (!wants("header")) return;
+  if (header) {
+    out_.write_line(wire::extend_header(raw, gain, cli::producer("afore-serve")));
+  } else {
+    gain.producer = header_->producer;
+    out_.write_line(wire::to_json(gain));
+  }
+}
+
+// The pipeline exists from the first target on, when the number of experts is known in any case.
+void Replay::start(int experts) {
+  if (setup_->model.experts == kAbsent) setup_->model.experts = experts;
+  if (setup_->model.top_k == kAbsent)
+    throw Error(ErrorKind::usage, "the number of experts per token is not known", "give --top-k N");
+  if (flags_.planning.policy.empty()) {
+    auto plans = std::make_unique<pipeline::EmbeddedPlans>(setup_->model, setup_->cluster, setup_->cost);
+    embedded_ = plans.get();
+    plans_ = std::move(plans);
+  } else {
+    plans_ = pipeline::live_plans(setup_->model, setup_->cluster, setup_->cost, setup_->planner,
+                                  [this](const pipeline::PlannedTarget& planned) {
+                                    if (planned.before) emit("placement", *planned.before);
+                                    emit("plan", planned.plan);
+                                    if (planned.completed) emit("placement", *planned.completed);
+                                  });
+  }
+  for (const PlacementRecord& record : early_) plans_->on_placement(record);
+  host::SimSink sink;
+  sink.observed = [this](const Observed& observed) {
+    if (saw_plan_ || embedded_ == nullptr) emit("observed", observed);
+  };
+  if (flags_.timeline) sink.operation = [this](const Operation& operation) { emit("operation", operation); };
+  host_ = std::make_unique<host::SimHost>(sim_options(flags_, *setup_), *plans_, std::move(sink));
+}
+
+void Replay::on_target(const Demand& demand, const Batch* batch, const Plan* plan) {
+  if (*interrupted_ != 0) throw Error(ErrorKind::interrupted, "interrupted");
+  if (!host_) start(static_cast<int>(demand.counts.size()));
+  if (plan != nullptr && !flags_.planning.policy.empty() && !flags_.ignore_plans)
+    throw Error(ErrorKind::usage, "--policy on a stream that already has plans", "give --ignore-plans to plan anew");
+  if (plan != nullptr) saw_plan_ = true;
+  if (embedded_ != nullptr) embedded_->push(demand, flags_.ignore_plans ? nullptr : plan);
+  host_->push(demand, batch);
+}
+
+void Replay::run() {
+  interrupted_ = cli::catch_interrupts();
+  stream_.lines().stop_when(interrupted_);
+  FeedHandler handler;
+  handler.begin = [this](const std::optional<Header>& header, std::string_view raw) { begin(header, raw); };
+  handler.pass = [this](std::string_view raw, std::string_view kind) {
+    const bool dropped = flags_.ignore_plans && (kind == "plan" || kind == "placement" || kind == "observed");
+    if (wants(kind) && !dropped) out_.write_line(raw);
+  };
+  handler.placement = [this](const PlacementRecord& record) {
+    if (flags_.ignore_plans) return;
+    if (plans_) plans_->on_placement(record);
+    else early_.push_back(record);
+  };
+  handler.target = [this](const Demand& demand, const Batch* batch, const Plan* plan) {
+    on_target(demand, batch, plan);
+  };
+  try {
+    Feed(stream_, std::move(handler)).run();
+    if (host_) host_->finish();
+  } catch (const Error& error) {
+    // What was done before stands: results of whole targets, and on an interrupt a marked summary.
+    if (error.kind() == ErrorKind::interrupted) finish(true);
+    else if (error.kind() != ErrorKind::io) out_.flush();
+    throw;
+  }
+  finish(false);
+}
+
+void Replay::finish(bool interrupted) {
+  Summary summary;
+  if (host_) summary = host_->summary();
+  summary.producer = cli::producer("afore-serve");
+  summary.host = "sim";
+  summary.device = "cost-model";
+  summary.interrupted = interrupted;
+  if (setup_) summary.notes["cost"] = setup_->profile.name;
+  emit("summary", summary);
+  out_.finish();
+}
+
+}  // namespace
+
+void replay(const ServeFlags& flags) { Replay(flags).run(); }
+
+}  // namespace afore::serve

@@ -1,0 +1,18 @@
+#pragma once
+// What replay and compare share: a host for a setup, and what they refuse.
+#include <memory>
+
+#include "afore-serve/replay.h"
+#include "host/sim_host.h"
+
+namespace afore::serve {
+
+host::SimOptions sim_options(const ServeFlags& flags, const cli::Setup& setup);
+
+// An aggregate of counts is not a sequence of targets: Error{data}.
+void refuse_aggregate(const std::optional<Header>& header);
+
+// A header for a stream that has none.
+Header made_header(const ServeFlags& flags);
+
+}  // namespace afore::serve
