@@ -99,6 +99,21 @@ TEST(ExtendHeader, GainsThePlanner) {
   EXPECT_TRUE(std::get<Header>(decoder.decode(line, 1)).planner == gained.planner);
 }
 
+TEST(ExtendHeader, PlannedAnew) {
+  Header planned = small_header();
+  planned.planner = PlannerSpec{};
+  EXPECT_EQ(without_planner(to_json(planned)), to_json(small_header()));
+  EXPECT_EQ(without_planner(to_json(small_header())), to_json(small_header()));
+  Header gained;
+  gained.planner = PlannerSpec{};
+  gained.planner->policy = "eplb";
+  EXPECT_EQ(error_of([&] { extend_header(to_json(planned), gained, "p"); }, ErrorKind::usage),
+            "the stream's header says planner/policy = \"\", not \"eplb\" | "
+            "leave the flag out, or make the stream anew with the other value");
+  EXPECT_EQ(error_of([&] { extend_header(without_planner(to_json(planned)), gained, "p"); }, ErrorKind::usage),
+            "no error");
+}
+
 TEST(ExtendHeader, ContradictionsAreUsageErrors) {
   const std::string hint = " | leave the flag out, or make the stream anew with the other value";
   auto error = [](const Header& gained) {
