@@ -73,7 +73,8 @@ void run_calibrate(const CalibrateFlags& flags) {
   refuse_wrong_data(result.wrong);
 
   const migrate::CopyFit fit = migrate::fit_copy_time(result.points);
-  profile.name += "+host-copies";
+  const std::string suffix = "+host-copies";
+  if (!profile.name.ends_with(suffix)) profile.name += suffix;
   profile.copy_latency_ns = fit.latency_ns;
   profile.copy_bytes_per_s = std::round(fit.bytes_per_s);
   cli::publish(flags.output, wire::to_json(profile) + "\n", flags.force, hint);

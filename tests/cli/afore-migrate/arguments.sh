@@ -14,7 +14,7 @@ refused -n 1e3
 refused -b 12KB
 refused -b -5
 refused -e 99999999T
-refused -e 9000000T 2>&1 | sed -E 's/need .* of memory, and .* are/need N of memory, and M are/'
+refused -e 8000000T 2>&1 | sed -E 's/need .* of memory, and .* are/need N of memory, and M are/'
 refused --workers 1
 refused --workers 3
 refused --pattern pear
