@@ -7,6 +7,11 @@
 #include "wire/wire.h"
 
 namespace afore::wire {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 std::string extend_header(std::string_view line, const Header& gained, const std::string& via) {
   JsonTree tree;
@@ -28,7 +33,6 @@ std::string extend_header(std::string_view line, const Header& gained, const std
   if (const std::string fault = model_fault(model); !fault.empty())
     throw Error(ErrorKind::usage, "with the stream's header, " + fault);
 
-  using Json = nlohmann::ordered_json;
   Json header = Json::parse(line);
   for (const HeaderField& field : wanted) {
     const Json::json_pointer path(field.path);
@@ -36,7 +40,14 @@ std::string extend_header(std::string_view line, const Header& gained, const std
   }
   if (!header.contains("producer") && !gained.producer.empty()) header["producer"] = gained.producer;
   header["via"].push_back(via);
-  return header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return header.dump();
+}
+
+std::string without_planner(std::string_view line) {
+  JsonTree().parse(line, "header");  // strict: Json alone would take what no reader takes
+  Json header = Json::parse(line);
+  header.erase("planner");
+  return header.dump();
 }
 
 }  // namespace afore::wire

@@ -53,6 +53,9 @@ std::string to_json(const Summary&);
 // that set it is wrong for this stream.
 std::string extend_header(std::string_view line, const Header& gained, const std::string& via);
 
+// The header line without its "planner" object: for planning a planned stream anew, before extend_header.
+std::string without_planner(std::string_view line);
+
 // Cost files: a JSON object with the keys of HardwareProfile (docs/metrics.md), strict; unknown keys are errors.
 HardwareProfile parse_cost_file(std::string_view text, const std::string& source_name);
 std::string to_json(const HardwareProfile&);

@@ -1,0 +1,55 @@
+#include "core/cost_model.h"
+#include "wire_test_util.h"
+
+namespace afore::wire {
+namespace {
+
+std::string h100() { return to_json(*find_hardware_profile("h100")); }
+
+std::string error_in(const std::string& text) {
+  return error_of([&] { parse_cost_file(text, "h.json"); });
+}
+
+TEST(CostFile, RoundTripOfEveryBuiltInProfile) {
+  for (const std::string& name : hardware_profile_names()) {
+    HardwareProfile profile = *find_hardware_profile(name);
+    EXPECT_EQ(parse_cost_file(to_json(profile), "x"), profile);
+    profile.ffn_c1_ns = 700;
+    profile.ffn_c2_ns = 0;
+    EXPECT_EQ(parse_cost_file(to_json(profile), "x"), profile);
+  }
+}
+
+TEST(CostFile, WrittenForm) {
+  EXPECT_EQ(h100(),
+            R"({"name":"h100","flops_per_s":9.89e+14,"flops_efficiency":0.6,"memory_bytes_per_s":3.35e+12,)"
+            R"("memory_efficiency":0.8,"link_bytes_per_s":4.5e+11,"link_efficiency":0.8,"link_latency_ns":10000,)"
+            R"("copy_bytes_per_s":4.5e+11,"copy_latency_ns":10000,"ffn_c0_ns":5000,"attention_c0_ns":5000,)"
+            R"("control_latency_ns":5000,"scheduler_ns":10000,"sampling_ns":20000})");
+}
+
+TEST(CostFile, RatesMayBeIntegersAndTextMayBeIndented) {
+  const std::string text = replaced(replaced(h100(), "4.5e+11", "450000000000"), ",", ",\n  ");
+  EXPECT_EQ(parse_cost_file(text + "\n", "x"), *find_hardware_profile("h100"));
+}
+
+TEST(CostFile, Errors) {
+  EXPECT_EQ(error_in(""), "h.json: the file is empty");
+  EXPECT_EQ(error_in("{"), "h.json: the JSON text ends too early | was it cut off?");
+  EXPECT_EQ(error_in("[]"), "h.json: expected an object, found an array");
+  EXPECT_EQ(error_in(replaced(h100(), "\"sampling_ns\"", "\"sampling_us\"")),
+            "h.json: /sampling_us: unknown key | docs/metrics.md lists the keys of a cost file");
+  EXPECT_EQ(error_in(replaced(h100(), ",\"sampling_ns\":20000", "")), "h.json: /sampling_ns: the key is missing");
+  EXPECT_EQ(error_in(replaced(h100(), "}", ",\"ffn_c0_ns\":5000}")), "h.json: /ffn_c0_ns: the key stands twice");
+  EXPECT_EQ(error_in(replaced(h100(), "9.89e+14", "0")), "h.json: /flops_per_s: a rate must be above 0");
+  EXPECT_EQ(error_in(replaced(h100(), "3.35e+12", "-1.5")), "h.json: /memory_bytes_per_s: a rate must be above 0");
+  EXPECT_EQ(error_in(replaced(h100(), "0.6", "0.0")), "h.json: /flops_efficiency: an efficiency must be above 0");
+  EXPECT_EQ(error_in(replaced(h100(), "0.6", "1.01")), "h.json: /flops_efficiency: an efficiency must not be above 1");
+  EXPECT_EQ(error_in(replaced(h100(), "20000", "-1")), "h.json: /sampling_ns: time is negative");
+  EXPECT_EQ(error_in(replaced(h100(), "20000", "2.5")), "h.json: /sampling_ns: expected an integer, found 2.5");
+  EXPECT_EQ(error_in(replaced(h100(), "\"h100\"", "\"\"")), "h.json: /name: the name is empty");
+  EXPECT_EQ(error_in(replaced(h100(), "\"h100\"", "7")), "h.json: /name: expected a string, found an integer");
+}
+
+}  // namespace
+}  // namespace afore::wire
