@@ -19,6 +19,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Rounds walk over this much of an arena where there are enough of them: more than most caches keep.
+constexpr std::int64_t kColdBytes = 64 << 20;
+
 double micros(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
 
 void summarise(CopyPoint& point) {
@@ -43,15 +46,17 @@ void summarise(CopyPoint& point) {
 
 }  // namespace
 
-std::int64_t arena_bytes(std::int64_t max_bytes) {
-  const std::int64_t stride = (max_bytes + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
-  return 2 * stride;
+std::int64_t arena_bytes(const CopyBenchOptions& options) {
+  const std::int64_t stride = (options.max_bytes + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
+  const std::int64_t rounds = std::int64_t{options.warmup_iters} + options.iters;
+  const std::int64_t walked = stride > kColdBytes / rounds ? kColdBytes : rounds * stride;
+  return std::max(2 * stride, walked);
 }
 
 CopyBench::CopyBench(const CopyBenchOptions& options) : options_(options) {
   AFORE_CHECK(options.workers >= 2 && options.iters >= 1 && options.warmup_iters >= 0, "checked by the caller");
   AFORE_CHECK(options.pattern != CopyPattern::pairs || options.workers % 2 == 0, "pairs need an even number");
-  for (int worker = 0; worker < options.workers; ++worker) arenas_.emplace_back(arena_bytes(options.max_bytes));
+  for (int worker = 0; worker < options.workers; ++worker) arenas_.emplace_back(arena_bytes(options));
   if (options.pattern == CopyPattern::pairs) {
     for (int worker = 0; worker < options.workers; worker += 2) ports_.push_back({worker, {worker + 1}});
   } else {

@@ -17,7 +17,7 @@ enum class CopyPattern {
 struct CopyBenchOptions {
   int workers = 2;  // even for pairs, at least 2
   CopyPattern pattern = CopyPattern::pairs;
-  std::int64_t max_bytes = 0;  // the largest copy; an arena holds two of them
+  std::int64_t max_bytes = 0;  // the largest copy
   int iters = 20;
   int warmup_iters = 32;
   bool check = true;
@@ -38,7 +38,7 @@ struct CopyPoint {
 
 class CopyBench {
  public:
-  // Maps and touches the arenas: workers * arena_bytes(max_bytes).
+  // Maps and touches the arenas: workers * arena_bytes(options).
   explicit CopyBench(const CopyBenchOptions& options);
 
   // Fills, warms up, times and (by option) verifies. nullopt when `stop` ended it.
@@ -66,7 +66,8 @@ class CopyBench {
   std::int64_t first_timed_ = 0;
 };
 
-std::int64_t arena_bytes(std::int64_t max_bytes);
+// Memory of one worker: two of the largest slots, and up to 64 MiB so that rounds do not copy what a cache holds.
+std::int64_t arena_bytes(const CopyBenchOptions& options);
 
 // min, min*factor, ... up to max. factor >= 2.
 std::vector<std::int64_t> sweep_sizes(std::int64_t min_bytes, std::int64_t max_bytes, std::int64_t factor);

@@ -73,7 +73,8 @@ void run_calibrate(const CalibrateFlags& flags) {
   refuse_wrong_data(result.wrong);
 
   const migrate::CopyFit fit = migrate::fit_copy_time(result.points);
-  profile.name += "+host-copies";
+  const std::string suffix = "+host-copies";
+  if (!profile.name.ends_with(suffix)) profile.name += suffix;
   profile.copy_latency_ns = fit.latency_ns;
   profile.copy_bytes_per_s = std::round(fit.bytes_per_s);
   cli::publish(flags.output, wire::to_json(profile) + "\n", flags.force, hint);
@@ -120,12 +121,12 @@ int main(int argc, char** argv) {
           if (app.get_subcommands().empty()) run_benchmark(bench, arguments);
         });
 
-        CLI::App* sub = app.add_subcommand("calibrate",
-                                           "Measure, and write a cost file for --cost\n"
-                                           "copy_latency_ns and copy_bytes_per_s are a line, time = latency + size / "
-                                           "rate, fitted to the median time of\neach size by least squares of the "
-                                           "relative error (every size counts alike; latency at least 0). All other\n"
-                                           "values are those of --cost.");
+        CLI::App* sub = app.add_subcommand("calibrate", "Measure, and write a cost file for --cost");
+        sub->footer(
+            "copy_latency_ns and copy_bytes_per_s are a line, time = latency + size / rate, through the median time "
+            "of\n"
+            "each size: least squares of the relative error, so that every size counts alike, and a latency of 0 or\n"
+            "more. The other values are those of --cost.");
         cli::add_sweep_flags(*sub, calibrate.sweep);
         sub->add_option("--cost", calibrate.base, "Where the other values come from: a100, h100, h200 or a cost file")
             ->type_name("NAME|FILE")

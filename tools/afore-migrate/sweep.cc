@@ -46,15 +46,6 @@ Sweep resolve(const SweepFlags& flags) {
     throw Error(ErrorKind::usage, fmt::format("--pattern pairs needs an even number of workers, not {}", flags.workers),
                 "give one worker more, or use --pattern fanout");
   }
-  // In floating point: the product of a huge -e must not wrap round to a small one.
-  const double needed = 2.0 * static_cast<double>(max_bytes) * static_cast<double>(flags.workers);
-  const auto available = static_cast<double>(migrate::available_memory_bytes());
-  if (needed > available * 0.9) {
-    throw Error(ErrorKind::usage,
-                fmt::format("-e {}: {} workers with two such slots each need {} of memory, and {} are available",
-                            flags.max_bytes, flags.workers, readable_bytes(needed), readable_bytes(available)),
-                "use a smaller -e or fewer --workers");
-  }
   sweep.options.workers = static_cast<int>(flags.workers);
   sweep.options.pattern = flags.pattern == "pairs" ? migrate::CopyPattern::pairs : migrate::CopyPattern::fanout;
   sweep.options.iters = static_cast<int>(flags.iters);
@@ -62,6 +53,18 @@ Sweep resolve(const SweepFlags& flags) {
   sweep.options.check = flags.check != 0;
   sweep.options.seed = static_cast<std::uint64_t>(flags.seed);
   sweep.options.max_bytes = max_bytes;
+  const auto available = static_cast<double>(migrate::available_memory_bytes());
+  // The first test is in floating point: the product of a huge -e must not wrap round to a small one.
+  double needed = 2.0 * static_cast<double>(max_bytes) * static_cast<double>(flags.workers);
+  if (needed < available) {
+    needed = static_cast<double>(migrate::arena_bytes(sweep.options)) * static_cast<double>(flags.workers);
+  }
+  if (needed > available * 0.9) {
+    throw Error(ErrorKind::usage,
+                fmt::format("-e {}: the arenas of {} workers need {} of memory, and {} are available", flags.max_bytes,
+                            flags.workers, readable_bytes(needed), readable_bytes(available)),
+                "use a smaller -e or fewer --workers");
+  }
   sweep.sizes = migrate::sweep_sizes(sweep.min_bytes, max_bytes, sweep.step_factor);
   return sweep;
 }

@@ -111,7 +111,7 @@ int tool_main(int argc, char** argv, const std::string& name, const std::string&
                 "this is a bug in afore; please report the command and its input");
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    if (code == 0) code = fail(exit_code(ErrorKind::io), "stdout: write failed", "");
+    if (code == 0) code = fail(exit_code(ErrorKind::io), "cannot write to stdout", "");
   }
   return code;
 }

@@ -28,7 +28,7 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
 
 // A hidden option that calls `then` when it is given.
 void add_choice_callback(CLI::App& app, const std::string& flag, const std::vector<std::string>& choices,
-                         std::function<void(const std::string&)> then);
+                         const std::function<void(const std::string&)>& then);
 
 // The values a choice option takes (from its type name "{a,b}"); empty for other options.
 std::vector<std::string> choices_of(const CLI::Option& option);

@@ -25,7 +25,7 @@ std::vector<const CLI::Option*> options_of(const CLI::App& app) {
   return options;
 }
 
-bool takes_value(const CLI::Option& option) { return option.get_type_size() != 0; }
+bool takes_value(const CLI::Option& option) { return option.get_expected_max() > 0; }
 
 bool has_positional(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
@@ -68,7 +68,7 @@ struct BashTables {
 };
 
 void bash_walk(const CLI::App& app, const std::string& path, BashTables& tables) {
-  std::vector<std::string> words, files;
+  std::vector<std::string> words, any_value;
   for (const CLI::Option* option : options_of(app)) {
     const std::vector<std::string> names = spellings(*option);
     words.insert(words.end(), names.begin(), names.end());
@@ -76,8 +76,13 @@ void bash_walk(const CLI::App& app, const std::string& path, BashTables& tables)
     const std::vector<std::string> choices = choices_of(*option);
     std::vector<std::string> patterns;
     for (const std::string& name : names) patterns.push_back(fmt::format("'{}:{}'", path, name));
-    tables.values += fmt::format("    {}) words='{}' ;;\n", fmt::join(patterns, " | "), fmt::join(choices, " "));
+    if (choices.empty()) {
+      any_value.insert(any_value.end(), patterns.begin(), patterns.end());
+    } else {
+      tables.values += fmt::format("    {}) words='{}' ;;\n", fmt::join(patterns, " | "), fmt::join(choices, " "));
+    }
   }
+  if (!any_value.empty()) tables.values += fmt::format("    {}) ;;\n", fmt::join(any_value, " | "));
   for (const CLI::App* sub : commands_of(app)) {
     words.push_back(sub->get_name());
     const std::string sub_path = path.empty() ? sub->get_name() : path + "/" + sub->get_name();

@@ -69,8 +69,8 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& va
 }
 
 void add_choice_callback(CLI::App& app, const std::string& flag, const std::vector<std::string>& choices,
-                         std::function<void(const std::string&)> then) {
-  app.add_option_function<std::string>(flag, std::move(then))
+                         const std::function<void(const std::string&)>& then) {
+  app.add_option_function<std::string>(flag, then)
       ->type_name(choice_type(choices))
       ->check(choice_validator(choices))
       ->group("");  // hidden

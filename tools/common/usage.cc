@@ -85,6 +85,9 @@ UsageMessage usage_message(const CLI::App& app, const CLI::ParseError& error) {
     if (!extras.empty()) return unexpected_argument(at, extras.front(), help_hint);
   }
   std::string message = one_line(error.what());
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && message.find("required") != std::string::npos) {
+    message = message.substr(0, message.find(':')) + " needs a value";
+  }
   if (message == "A subcommand is required") message = "a command is needed";
   return {message, help_hint};
 }
