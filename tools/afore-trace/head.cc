@@ -38,11 +38,9 @@ void run_head(const HeadOptions& o) {
 void add_head(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("head", "The first targets of a stream");
   auto o = std::make_shared<HeadOptions>();
-  sub->add_option("FILE", o->file, "Stream (default: standard input)");
-  add_int(*sub, "-n,--targets", o->targets,
-          "Targets to keep, with the header and all records before the next one "
-          "(default: 10)");
-  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024);
+  sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str();
+  add_int(*sub, "-n,--targets", o->targets, "Targets to keep, with the header and all records before the next one");
+  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
   sub->final_callback([o, &app] {
     refuse_terminal_stdin(o->file, app);
     run_head(*o);

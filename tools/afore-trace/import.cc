@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kMaxConcurrent = 1 << 24;
 constexpr std::int64_t kMaxMicrobatches = 4096;
+constexpr std::int64_t kMaxSteps = std::int64_t{1} << 40;
 
 // An option of one format, given with the other, is a mistake worth a message.
 void refuse(bool given, const std::string& flag, const std::string& from) {
@@ -28,8 +29,8 @@ void run_import(const ImportOptions& o) {
     refuse(o.concurrent != 0, "--concurrent", o.from);
     refuse(o.prefill_chunk != 0, "--prefill-chunk", o.from);
     refuse(!o.phases.empty(), "--phases", o.from);
-    refuse(o.steps.has_value(), "--steps", o.from);
-    refuse(o.warmup_steps.has_value(), "--warmup-steps", o.from);
+    refuse(o.steps != 0, "--steps", o.from);
+    refuse(o.warmup_steps >= 0, "--warmup-steps", o.from);
     import_sglang_count(o);
   }
 }
@@ -49,22 +50,26 @@ void add_import(CLI::App& app) {
   sub->add_option("--model", o->model,
                   "Preset for the sizes that the file lacks (default: from the file's model name)");
 
+  // A value that stands for "not given" is no default to show.
+  const auto optional_int = [sub](const char* flag, std::int64_t& value, const char* help, std::int64_t min,
+                                  std::int64_t max) {
+    return add_int(*sub, flag, value, help, min, max)->default_str("");
+  };
   const std::string routing = "routing-ids";
   sub->add_option("--meta", o->metas, "JSON index of each FILE, in the same order")
       ->allow_extra_args(false)
       ->group(routing);
-  add_int(*sub, "--concurrent", o->concurrent, "Decode with this many live requests", 1, kMaxConcurrent)
+  optional_int("--concurrent", o->concurrent, "Decode with this many live requests", 1, kMaxConcurrent)->group(routing);
+  optional_int("--prefill-chunk", o->prefill_chunk, "Prefill instead, this many tokens per microbatch and step", 1,
+               kMaxConcurrent)
       ->group(routing);
-  add_int(*sub, "--prefill-chunk", o->prefill_chunk, "Prefill instead, this many tokens per microbatch and step", 1,
-          kMaxConcurrent)
+  optional_int(
+      "--steps", o->steps,
+      "Steps after warm-up (default: 100; with --phases one round of them; with --prefill-chunk the file once)", 1,
+      kMaxSteps)
       ->group(routing);
-  sub->add_option("--steps", o->steps,
-                  "Steps after warm-up (default: 100; with --phases one round of them; with --prefill-chunk the file "
-                  "once)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->group(routing);
-  sub->add_option("--warmup-steps", o->warmup_steps, "Steps before, of phase warmup (default: 32; prefill 0)")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
+  optional_int("--warmup-steps", o->warmup_steps, "Steps before, of phase warmup (default: 32; prefill 0)", 0,
+               kMaxSteps)
       ->group(routing);
   sub->add_option("--phases", o->phases,
                   "Domains by steps, over and over, like math:50,code:50,mixed:100; mixed draws evenly from all, a+b "
@@ -76,10 +81,9 @@ void add_import(CLI::App& app) {
       ->group(routing);
 
   const std::string counts = "sglang-count";
-  add_int(*sub, "--top-k", o->top_k, "Experts per token (default: the preset's)", 1, 1024)->group(counts);
-  add_int(*sub, "--sample-steps", o->sample_steps, "Draw this many steps from the counts", 1, std::int64_t{1} << 40)
-      ->group(counts);
-  add_int(*sub, "--tokens", o->tokens, "Tokens per microbatch and drawn step", 1, std::int64_t{1} << 32)->group(counts);
+  optional_int("--top-k", o->top_k, "Experts per token (default: the preset's)", 1, 1024)->group(counts);
+  optional_int("--sample-steps", o->sample_steps, "Draw this many steps from the counts", 1, kMaxSteps)->group(counts);
+  optional_int("--tokens", o->tokens, "Tokens per microbatch and drawn step", 1, std::int64_t{1} << 32)->group(counts);
   sub->final_callback([o] { run_import(*o); });
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 // Options of `afore-trace import`, shared by its formats.
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@ struct ImportOptions {
   std::int64_t microbatches = 1;
   // routing-ids
   std::int64_t concurrent = 0, prefill_chunk = 0;  // 0 = not given
-  std::optional<std::int64_t> steps, warmup_steps;
+  std::int64_t steps = 0, warmup_steps = -1;       // 0 and -1 = not given
   // sglang-count
   std::int64_t top_k = 0, sample_steps = 0, tokens = 0;  // 0 = not given
 };

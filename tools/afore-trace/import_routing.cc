@@ -45,8 +45,8 @@ Run prepare(const ImportOptions& o) {
   Run run{o, load_routing_inputs(o), {}};
   run.prefill = o.prefill_chunk > 0;
   run.phases = parse_phases(o.phases.empty() ? "mixed:1" : o.phases, run.inputs.domains);
-  run.warmup_steps = o.warmup_steps.value_or(run.prefill ? 0 : 32);
-  run.steps = o.steps.value_or(default_steps(run));
+  run.warmup_steps = o.warmup_steps >= 0 ? o.warmup_steps : run.prefill ? 0 : 32;
+  run.steps = o.steps > 0 ? o.steps : default_steps(run);
   return run;
 }
 

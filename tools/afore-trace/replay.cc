@@ -93,10 +93,10 @@ void run_replay(const ReplayOptions& o) {
 void add_replay(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("replay", "A stream, byte for byte, step by step at a steady pace");
   auto o = std::make_shared<ReplayOptions>();
-  sub->add_option("FILE", o->file, "Stream (default: standard input)");
-  sub->add_option("--interval-ms", o->interval_ms, "Time from one step to the next at speed 1 (default: 50)");
-  sub->add_option("--speed", o->speed, "How many times as fast (default: 1)");
-  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024);
+  sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str();
+  sub->add_option("--interval-ms", o->interval_ms, "Time from one step to the next at speed 1")->capture_default_str();
+  sub->add_option("--speed", o->speed, "How many times as fast")->capture_default_str();
+  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
   sub->final_callback([o, &app] {
     refuse_terminal_stdin(o->file, app);
     run_replay(*o);

@@ -182,11 +182,13 @@ void run_stat(const StatOptions& o) {
 void add_stat(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("stat", "Imbalance, hot experts and step-to-step reuse of a stream, by layer");
   auto o = std::make_shared<StatOptions>();
-  sub->add_option("FILE", o->file, "Stream (default: standard input)");
-  add_choice(*sub, "--format", o->format, "Form of the output (default: table)", {"table", "tsv", "json"});
-  add_int(*sub, "--workers", o->workers, "FFN workers for balancedness (default: the header's, else 8)", 1, 1 << 20);
-  add_int(*sub, "--hot", o->hot, "Size of the hot set for reuse (default: the header's top_k, else 8)", 1, 1 << 20);
-  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024);
+  sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str();
+  add_choice(*sub, "--format", o->format, "Form of the output", {"table", "tsv", "json"});
+  add_int(*sub, "--workers", o->workers, "FFN workers for balancedness (default: the header's, else 8)", 1, 1 << 20)
+      ->default_str("");
+  add_int(*sub, "--hot", o->hot, "Size of the hot set for reuse (default: the header's top_k, else 8)", 1, 1 << 20)
+      ->default_str("");
+  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
   sub->add_flag("--include-warmup", o->include_warmup, "Count targets of phase warmup too");
   sub->final_callback([o, &app] {
     refuse_terminal_stdin(o->file, app);

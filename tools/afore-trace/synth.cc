@@ -101,19 +101,21 @@ void add_synth(CLI::App& app) {
   constexpr std::int64_t kMaxSteps = std::int64_t{1} << 40;
   sub->add_option("--model", o->model, "Preset of the model's shape")->required();
   sub->add_option("--layers", o->layers, "Only these layers (absolute indices, like 1-3,7)");
-  add_int(*sub, "--steps", o->steps, "Steps after warm-up (default: 100)", 1, kMaxSteps);
-  add_int(*sub, "--warmup-steps", o->warmup_steps, "Steps before, of phase warmup (default: 0)", 0, kMaxSteps);
-  add_int(*sub, "--microbatches", o->microbatches, "Microbatches per step (default: 1)", 1, 4096);
-  add_int(*sub, "--tokens", o->tokens, "Tokens per microbatch and step", 1, std::int64_t{1} << 32)->required();
+  add_int(*sub, "--steps", o->steps, "Steps after warm-up", 1, kMaxSteps);
+  add_int(*sub, "--warmup-steps", o->warmup_steps, "Steps before, of phase warmup", 0, kMaxSteps);
+  add_int(*sub, "--microbatches", o->microbatches, "Microbatches per step", 1, 4096);
+  add_int(*sub, "--tokens", o->tokens, "Tokens per microbatch and step", 1, std::int64_t{1} << 32)
+      ->required()
+      ->default_str("");
   add_int(*sub, "--seed", o->seed, "Seed of everything drawn");
-  add_choice(*sub, "--popularity", o->popularity, "Shape of the experts' popularity (default: lognormal)",
-             {"lognormal", "zipf"});
-  sub->add_option("--skew", o->skew, "Sigma of the log-popularity, or the exponent of the ranks (default: 1)");
-  sub->add_option("--drift", o->drift,
-                  "Popularity of a step has correlation 1 - DRIFT with the step before (default: 0.05)");
+  add_choice(*sub, "--popularity", o->popularity, "Shape of the experts' popularity", {"lognormal", "zipf"});
+  sub->add_option("--skew", o->skew, "Sigma of the log-popularity, or the exponent of the ranks")
+      ->capture_default_str();
+  sub->add_option("--drift", o->drift, "Popularity of a step has correlation 1 - DRIFT with the step before")
+      ->capture_default_str();
   sub->add_option("--burst", o->burst,
-                  "Probability, per layer and step, that a random expert gets 8 times as popular for 8 to 32 steps "
-                  "(default: 0)");
+                  "Probability, per layer and step, that a random expert gets 8 times as popular for 8 to 32 steps")
+      ->capture_default_str();
   sub->add_option("--switch", o->switches, "Popularity is drawn anew at these steps (after warm-up), like 50,100");
   sub->final_callback([o] { run_synth(*o); });
 }
