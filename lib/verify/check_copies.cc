@@ -48,7 +48,7 @@ void apply_copies(const Facts& facts, const Plan& plan, LayerMap& layer) {
     if (!plan.copies.empty()) violate(plan.target, "a virtual plan has {} copies, expected none", plan.copies.size());
     return;
   }
-  if (plan.rehomes) layer.rehomed = true;
+  if (plan.rehomes && !plan.copies.empty()) layer.rehomed = true;
   if (!plan.rehomes && static_cast<std::int64_t>(plan.copies.size()) > facts.planner.copy_budget)
     violate(plan.target, "plan has {} copies, the budget is {}", plan.copies.size(), facts.planner.copy_budget);
   std::set<std::size_t> written;

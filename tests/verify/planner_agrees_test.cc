@@ -1,0 +1,168 @@
+// The checker and the planner share no code: random targets, planned by the real policies, must pass.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "placement/policy.h"
+#include "streams.h"
+
+namespace afore::verify {
+namespace {
+
+struct Draw {
+  std::uint64_t state;
+  std::int64_t operator()(std::int64_t below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<std::int64_t>((state >> 33) % static_cast<std::uint64_t>(below));
+  }
+};
+
+struct Shape {
+  std::string policy;
+  Objective objective = Objective::time;
+  int experts = 1, workers = 1, redundant = 0, microbatches = 1;
+  std::int64_t tile_tokens = 1, copy_budget = 0;
+  bool gain_rule = true;
+  LayerCost cost;
+};
+
+Shape random_shape(Draw& draw, const std::string& policy, Objective objective) {
+  Shape s{.policy = policy, .objective = objective};
+  s.workers = static_cast<int>(1 + draw(8));
+  s.experts = static_cast<int>(1 + draw(24));
+  s.redundant = static_cast<int>(draw(4));
+  s.microbatches = static_cast<int>(1 + draw(4));
+  s.tile_tokens = 1 + draw(64);
+  s.copy_budget = draw(2 * s.workers + 1);
+  s.gain_rule = draw(3) > 0;
+  s.cost = {.c0_ns = draw(1000),
+            .c1_ns = 1 + draw(300),
+            .c2_ns = draw(600),
+            .tile_tokens = s.tile_tokens,
+            .expert_bytes = 1,
+            .copy_ns = draw(3000)};
+  return s;
+}
+
+std::unique_ptr<placement::Policy> make(const Shape& s) {
+  const placement::Limits limits{s.objective, s.copy_budget, s.gain_rule};
+  if (s.policy == "static") return placement::make_static(limits);
+  if (s.policy == "ideal") return placement::make_ideal(limits);
+  return placement::make_afore(limits);
+}
+
+// One layer's standing replicas and recent work, kept as docs/records.md states it.
+struct Layer {
+  explicit Layer(const Shape& s)
+      : placement(LayerPlacement::initial(s.experts, s.workers, s.redundant)),
+        last_used(placement.index_count(), -1),
+        microbatches(s.microbatches) {}
+
+  std::vector<std::uint8_t> busy() const {
+    std::vector<std::uint8_t> flags(last_used.size());
+    for (std::size_t i = 0; i < flags.size(); ++i)
+      flags[i] = last_used[i] >= 0 && last_used[i] > targets - microbatches;
+    return flags;
+  }
+
+  LayerPlacement placement;
+  std::vector<std::int64_t> last_used;
+  std::int64_t targets = 0;
+  int microbatches;
+};
+
+Plan plan_target(const Shape& s, const Header& h, placement::Policy& policy, Layer& layer, const Demand& d,
+                 std::int64_t seq, Nanos window) {
+  const std::vector<std::uint8_t> busy = layer.busy();
+  placement::Decision decision =
+      policy.decide({d.target, d.counts, layer.placement, busy, layer.last_used, s.cost, window});
+  Plan p = plan(seq, d.target, h);
+  p.window_ns = window;
+  p.window_source = "preceding_ffn";
+  p.is_virtual = policy.is_virtual();
+  p.copies = decision.copies;
+  p.assignment = decision.assignment;
+  for (const Copy& copy : p.copies) layer.placement.set(copy.to, copy.slot, copy.expert);
+  const WorkerLoads loads = worker_loads(p.assignment, s.workers, s.cost);
+  p.tile_load = loads.tiles;
+  p.max_tile_load = loads.max_tiles;
+  p.ffn_ns = loads.max_ns;
+  p.max_tile_load_before = decision.max_tiles_before;
+  p.ffn_ns_before = decision.ffn_ns_before;
+  p.lower_bound = decision.lower_bound_tiles;
+  p.ffn_bound_ns = decision.lower_bound_ns;
+  p.cut = decision.cut;
+  p.certified = decision.certified;
+  p.migration_ns = migration_ns(p.copies, s.workers, s.cost);
+  p.exposed_ns = std::max<Nanos>(0, p.migration_ns - window);
+  p.gain_ns = (s.objective == Objective::tiles ? s.cost.c1_ns * (p.max_tile_load_before - p.max_tile_load)
+                                               : p.ffn_ns_before - p.ffn_ns) -
+              p.exposed_ns;
+  if (!p.is_virtual)
+    for (const TileShare& share : p.assignment)
+      layer.last_used[layer.placement.index(share.worker, layer.placement.slot_of(share.expert, share.worker))] =
+          layer.targets;
+  ++layer.targets;
+  return p;
+}
+
+Stream random_stream(Draw& draw, const Shape& s) {
+  Header h = header(s.policy, s.objective, s.experts, s.workers, s.redundant);
+  h.cluster.microbatches = s.microbatches;
+  h.cluster.tile_tokens = s.tile_tokens;
+  h.planner->copy_budget = s.copy_budget;
+  h.planner->gain_rule = s.gain_rule;
+  h.planner->cost = s.cost;
+  const auto policy = make(s);
+  std::map<int, Layer> layers;
+  Stream stream{h};
+  std::int64_t seq = 0;
+  for (int step = 0; step < 4; ++step)
+    for (const int index : {3, 5})
+      for (int mb = 0; mb < s.microbatches; ++mb) {
+        std::vector<std::int64_t> counts(s.experts);
+        for (auto& count : counts) count = draw(3) ? draw(draw(4) ? 100 : 3000) : 0;
+        const Demand d = demand({step, index, mb}, counts);
+        stream.push_back(d);
+        stream.push_back(plan_target(s, h, *policy, layers.try_emplace(index, s).first->second, d, seq++, draw(6000)));
+      }
+  for (const auto& [index, layer] : layers)
+    stream.push_back(PlacementRecord{index, layer.placement.slots_per_worker(), layer.placement.physical_to_logical()});
+  return stream;
+}
+
+class Agreement : public testing::TestWithParam<std::tuple<const char*, Objective>> {};
+
+TEST_P(Agreement, RandomTargetsPass) {
+  const auto [policy, objective] = GetParam();
+  Draw draw{objective == Objective::time ? 21u : 22u};
+  Verifier::Counts seen;
+  for (int round = 0; round < 300; ++round) {
+    const Shape s = random_shape(draw, policy, objective);
+    const Stream stream = random_stream(draw, s);
+    ASSERT_EQ(verdict(stream), "") << "round " << round << ": " << s.experts << " experts, " << s.workers
+                                   << " workers, " << s.redundant << " slots, " << s.microbatches << " microbatches";
+    Verifier verifier;
+    for (const Record& record : stream) verifier.feed(record);
+    seen.copies += verifier.counts().copies;
+    seen.certified += verifier.counts().certified;
+    seen.cuts += verifier.counts().cuts;
+  }
+  EXPECT_GT(seen.certified, 0);
+  if (std::string(policy) == "afore") {
+    EXPECT_GT(seen.copies, 100);
+    if (objective == Objective::tiles) {
+      EXPECT_GT(seen.cuts, 100);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, Agreement,
+                         testing::Combine(testing::Values("static", "afore", "ideal"),
+                                          testing::Values(Objective::time, Objective::tiles)),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param)) + "_" + to_string(std::get<1>(info.param));
+                         });
+
+}  // namespace
+}  // namespace afore::verify

@@ -1,0 +1,55 @@
+#include "afore-plan/verify.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "common/cli.h"
+#include "util/line_io.h"
+#include "verify/verify.h"
+#include "wire/wire.h"
+
+namespace afore::cli {
+namespace {
+
+std::string counted(std::int64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+void run_verify(const std::string& path) {
+  LineReader reader(path);
+  // Dropped tokens are stated in the records, and the checker sums them.
+  wire::RecordDecoder decoder(reader.name(), {.allow_drop = true, .top_k = std::nullopt});
+  verify::Verifier verifier;
+  std::string_view line;
+  while (reader.next(line)) verifier.feed(decoder.decode(line, reader.line_number()));
+  verifier.finish();
+
+  const auto& counts = verifier.counts();
+  std::string summary =
+      fmt::format("ok: {}, {}, {} certified, {} checked", counted(counts.plans, "plan", "plans"),
+                  counted(counts.copies, "copy", "copies"), counts.certified, counted(counts.cuts, "cut", "cuts"));
+  if (counts.observed > 0) summary += fmt::format(", {} observed", counts.observed);
+  ByteWriter out("-");
+  out.write_line(summary);
+  out.finish();
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "verify",
+      "Re-check a planned stream from its demand, header and copies alone: slots, busy rule, assignment,\n"
+      "loads, bounds, cuts, exposure and gain. Exit 0 and one line of counts, or exit 1 and the first "
+      "violation.");
+  const auto path = std::make_shared<std::string>("-");
+  command->add_option("FILE", *path, "Planned stream; - is standard input")->capture_default_str();
+  command->final_callback([command, path] {
+    refuse_terminal_stdin(*path, *command);
+    run_verify(*path);
+  });
+}
+
+}  // namespace afore::cli
