@@ -89,6 +89,7 @@ class IdealPolicy final : public Policy {
     for (const TileShare& share : standing) parts_.push_back({share.expert, share.worker, share.tiles});
     load_parts(workers, form);
     keep_if_better();
+    if (best_ > bound) improve(bound);
     if (best_ > bound) {
       cut_line(demand_, workers, parts_);
       load_parts(workers, form);
