@@ -7,7 +7,8 @@ namespace afore::placement {
 namespace {
 
 constexpr int kReceivers = 8;              // emptiest workers tried for each copy
-constexpr int kSearches = 4;               // further aims after the first
+constexpr int kTileSearches = 4;           // further aims after the first
+constexpr int kTimeSearches = 1;           // under time the first aim gives nearly all
 constexpr std::int64_t kEffort = 200'000;  // workers looked at, after which no further search starts
 constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 
@@ -245,13 +246,15 @@ void Grower::grow(Board& board, SlotTable* slots, const GrowOptions& options, st
   auto aims = [&](Nanos until) {
     // The bound first; then loads between what failed and what was reached: easier aims spend copies better.
     std::int64_t fails = options_.target;
-    for (int i = 0; i <= kSearches && best_f_ns_ > floor_ns && (i == 0 || effort_ < kEffort); ++i) {
+    const int searches = form_.per_expert == 0 ? kTileSearches : kTimeSearches;
+    for (int i = 0; i <= searches && best_f_ns_ > floor_ns && (i == 0 || effort_ < kEffort); ++i) {
       const std::int64_t reached = best_f_ns_ / options_.ns_per_load;
       const std::int64_t aim = i == 0 ? options_.target : fails + (reached - fails) / 2;
       if (i > 0 && aim <= fails) break;
       const Nanos before = best_f_ns_;
       search(board, slots, aim, until, Style::balance);
-      if (best_f_ns_ > options_.ns_per_load * aim) search(board, slots, aim, until, Style::fill);
+      const bool fill = form_.per_expert == 0;
+      if (fill && best_f_ns_ > options_.ns_per_load * aim) search(board, slots, aim, until, Style::fill);
       if (best_f_ns_ > options_.ns_per_load * aim) fails = aim;
       if (i > 0 && before == best_f_ns_ && i >= 2) break;
     }
