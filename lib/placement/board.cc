@@ -178,11 +178,11 @@ std::vector<TileShare> Board::assignment() const {
   return shares;
 }
 
-std::int64_t Board::max_tiles() const {
-  if (form_.per_tile == 1 && form_.per_expert == 0) return max_load();
-  std::vector<std::int64_t> tiles(workers_, 0);
-  for (const Replica& replica : replicas_) tiles[replica.worker] += replica.tiles;
-  return *std::max_element(tiles.begin(), tiles.end());
+std::int64_t Board::max_load_under(const LoadForm& form) const {
+  thread_local std::vector<std::int64_t> load;
+  load.assign(workers_, 0);
+  for (const Replica& replica : replicas_) load[replica.worker] += form.whole(replica.tiles);
+  return *std::max_element(load.begin(), load.end());
 }
 
 }  // namespace afore::placement

@@ -85,9 +85,9 @@ class Board {
   void replay(std::span<const Change> changes);
 
   void save(std::vector<std::int64_t>& tiles) const;
-  void restore(std::span<const std::int64_t> tiles);  // same replicas as when saved
-  std::vector<TileShare> assignment() const;          // sorted by (expert, worker)
-  std::int64_t max_tiles() const;
+  void restore(std::span<const std::int64_t> tiles);        // same replicas as when saved
+  std::vector<TileShare> assignment() const;                // sorted by (expert, worker)
+  std::int64_t max_load_under(const LoadForm& form) const;  // the same work, weighed otherwise
 
  private:
   void apply_move(int from, int to, std::int64_t tiles);
