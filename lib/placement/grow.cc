@@ -263,7 +263,9 @@ void Grower::grow(Board& board, SlotTable* slots, const GrowOptions& options, st
   const bool priced = slots != nullptr && options_.gain_rule;
   if (priced && options_.copy_ns <= options_.window_ns) aims(options_.window_ns);
   const Nanos worth = priced ? latest - (base_ns_ - best_f_ns_) : latest;
-  if (best_f_ns_ > floor_ns && (!priced || worth >= std::max(options_.copy_ns, options_.window_ns + 1))) aims(latest);
+  if (best_f_ns_ > floor_ns && effort_ < kEffort &&
+      (!priced || worth >= std::max(options_.copy_ns, options_.window_ns + 1)))
+    aims(latest);
 
   board.replay(best_changes_);
   board.settle();

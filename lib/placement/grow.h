@@ -17,9 +17,8 @@ namespace afore::placement {
 struct GrowOptions {
   std::int64_t copy_budget = 0;
   bool gain_rule = true;
-  bool free_copies = false;  // any worker may take any expert at once, no slots, no copies (the yardstick)
-  std::int64_t target = 0;   // lower bound on the load, where growing stops
-  Nanos ns_per_load = 1;     // F = ns_per_load * largest load
+  std::int64_t target = 0;  // lower bound on the load, where growing stops
+  Nanos ns_per_load = 1;    // F = ns_per_load * largest load
   Nanos window_ns = 0;
   Nanos copy_ns = 0;
 };
@@ -29,7 +28,8 @@ class Grower {
   Grower(TileSplitter& tiles, TimeSplitter& time) : tiles_(tiles), time_(time), form_{} {}
 
   // `board` is settled with the base split; on return it holds the winning prefix (or the base) and is settled.
-  // `slots` may be null with free copies. Fills `copies` in execution order.
+  // Without `slots` copies are free: any worker may take any expert at once (the yardstick). Fills `copies` in
+  // execution order.
   void grow(Board& board, SlotTable* slots, const GrowOptions& options, std::vector<Copy>& copies);
 
  private:

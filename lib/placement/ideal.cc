@@ -75,7 +75,6 @@ class IdealPolicy final : public Policy {
     time_.polish(board_, bound);
     board_.settle();
     GrowOptions options;
-    options.free_copies = true;
     options.target = bound;
     grower_.grow(board_, nullptr, options, copies_);
     time_.polish(board_, bound);

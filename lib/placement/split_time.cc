@@ -9,6 +9,7 @@ namespace {
 constexpr int kRepairNodes = 60;
 constexpr int kRepairBranches = 8;
 constexpr int kRepairRounds = 32;
+constexpr int kHopeless = 2;  // starts worse by more than 1/2 are dropped
 
 }  // namespace
 
@@ -219,22 +220,23 @@ std::int64_t TimeSplitter::split(Board& board, std::int64_t floor) {
   }
   std::int64_t best = board.max_load();
   board.save(saved_);
-  auto keep_if_better = [&] {
+  // A start far above what is known does not descend below it; descending from there only costs time.
+  auto try_start = [&] {
+    if (board.max_load() > best + best / kHopeless) return;
+    descend(board, floor);
     if (board.max_load() >= best) return;
     best = board.max_load();
     board.save(saved_);
   };
   board.all_on_primaries();
   board.settle();
-  descend(board, floor);
-  keep_if_better();
+  try_start();
   if (best > floor) {
     const LoadForm form = board.form();
     board.set_form({1, 0});
     tiles_.split(board, 0);
     board.set_form(form);
-    descend(board, floor);
-    keep_if_better();
+    try_start();
   }
   board.restore(saved_);
   return best;
