@@ -3,6 +3,7 @@
 // only, standard containers, no residual paths, no bounds. The yardstick the planner's speed is stated against.
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "placement/policy.h"
@@ -18,12 +19,15 @@ class PaperThreePhases final : public placement::Policy {
   placement::Decision decide(const placement::Request& request) override;
 
  private:
-  using Shares = std::vector<std::map<int, std::int64_t>>;  // by expert: worker -> tiles
+  using Shares = std::vector<std::map<int, std::int64_t>>;  // by worker: expert -> tiles
 
   void adapt(const std::vector<std::int64_t>& tiles, const LayerPlacement& placement);
+  bool holds(int expert, int worker) const;
+  void shift(int expert, int from, int to, std::int64_t tiles);
   void rebalance();
+  int safe_slot(const placement::Request& request, int worker, const std::set<std::size_t>& reserved) const;
   void replicate(const placement::Request& request, std::vector<Copy>& copies);
-  void count_loads(int workers);
+  void count_loads();
 
   placement::Limits limits_;
   std::int64_t threshold_;

@@ -28,9 +28,8 @@ class AforePolicy final : public Policy {
     const CopyRoom& room = slots_.room(limits_.copy_budget);
 
     split(by_tiles);
-    const WorkerLoads before = worker_loads(board_.assignment(), board_.workers(), cost);
-    decision.max_tiles_before = before.max_tiles;
-    decision.ffn_ns_before = before.max_ns;
+    decision.max_tiles_before = board_.max_load_under(kTileForm);
+    decision.ffn_ns_before = cost.c0_ns + board_.max_load_under({cost.c1_ns, cost.c2_ns});
     const std::int64_t bound = set_bounds(decision, by_tiles, room, cost);
 
     if (room.copies > 0 && board_.max_load() > bound) {

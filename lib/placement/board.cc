@@ -17,11 +17,13 @@ std::int64_t LoadForm::tiles_for(std::int64_t load) const {
   return per_tile > 0 ? ceil_div(load, per_tile) : std::numeric_limits<std::int32_t>::max();
 }
 
-bool Tournament::better(std::span<const std::int64_t> keys, int a, int b) const {
-  if (a < 0 || b < 0) return b < 0;
-  if (keys[a] != keys[b]) return largest_ ? keys[a] > keys[b] : keys[a] < keys[b];
-  return a < b;
+namespace {
+
+int larger(std::span<const std::int64_t> keys, int left, int right) {
+  return right < 0 || keys[left] >= keys[right] ? left : right;
 }
+
+}  // namespace
 
 void Tournament::build(std::span<const std::int64_t> keys) {
   const int count = static_cast<int>(keys.size());
@@ -29,17 +31,13 @@ void Tournament::build(std::span<const std::int64_t> keys) {
   while (leaves_ < count) leaves_ *= 2;
   winner_.assign(2 * static_cast<std::size_t>(leaves_), -1);
   for (int i = 0; i < count; ++i) winner_[leaves_ + i] = i;
-  for (int node = leaves_ - 1; node >= 1; --node) {
-    const int left = winner_[2 * node], right = winner_[2 * node + 1];
-    winner_[node] = better(keys, right, left) ? right : left;
-  }
+  for (int node = leaves_ - 1; node >= 1; --node)
+    if (winner_[2 * node] >= 0) winner_[node] = larger(keys, winner_[2 * node], winner_[2 * node + 1]);
 }
 
 void Tournament::update(std::span<const std::int64_t> keys, int index) {
-  for (int node = (leaves_ + index) / 2; node >= 1; node /= 2) {
-    const int left = winner_[2 * node], right = winner_[2 * node + 1];
-    winner_[node] = better(keys, right, left) ? right : left;
-  }
+  for (int node = (leaves_ + index) / 2; node >= 1; node /= 2)
+    winner_[node] = larger(keys, winner_[2 * node], winner_[2 * node + 1]);
 }
 
 void Board::reset(std::span<const std::int64_t> demand_tiles, int workers, LoadForm form) {
@@ -55,7 +53,6 @@ void Board::reset(std::span<const std::int64_t> demand_tiles, int workers, LoadF
   alive_.assign(experts_, 0);
   load_.assign(workers_, 0);
   log_.clear();
-  track_lightest_ = false;
 }
 
 void Board::add_standing(const LayerPlacement& placement) {
@@ -86,20 +83,9 @@ void Board::settle() {
 
 void Board::set_form(LoadForm form) {
   form_ = form;
-  track_lightest_ = false;
   std::fill(load_.begin(), load_.end(), 0);
   for (const Replica& replica : replicas_) load_[replica.worker] += form_.whole(replica.tiles);
   busiest_.build(load_);
-}
-
-void Board::track_lightest() {
-  track_lightest_ = true;
-  lightest_.build(load_);
-}
-
-void Board::touch(int worker) {
-  busiest_.update(load_, worker);
-  if (track_lightest_) lightest_.update(load_, worker);
 }
 
 void Board::apply_move(int from, int to, std::int64_t tiles) {
@@ -110,8 +96,8 @@ void Board::apply_move(int from, int to, std::int64_t tiles) {
   load_[source.worker] -= work + (source.tiles == 0 ? form_.per_expert : 0);
   load_[sink.worker] += work + (sink.tiles == 0 ? form_.per_expert : 0);
   sink.tiles += tiles;
-  touch(source.worker);
-  touch(sink.worker);
+  busiest_.update(load_, source.worker);
+  busiest_.update(load_, sink.worker);
 }
 
 int Board::apply_add(int expert, int worker) {
@@ -192,11 +178,11 @@ std::vector<TileShare> Board::assignment() const {
   return shares;
 }
 
-std::int64_t Board::max_tiles() const {
-  if (form_.per_tile == 1 && form_.per_expert == 0) return max_load();
-  std::vector<std::int64_t> tiles(workers_, 0);
-  for (const Replica& replica : replicas_) tiles[replica.worker] += replica.tiles;
-  return *std::max_element(tiles.begin(), tiles.end());
+std::int64_t Board::max_load_under(const LoadForm& form) const {
+  thread_local std::vector<std::int64_t> load;
+  load.assign(workers_, 0);
+  for (const Replica& replica : replicas_) load[replica.worker] += form.whole(replica.tiles);
+  return *std::max_element(load.begin(), load.end());
 }
 
 }  // namespace afore::placement

@@ -21,24 +21,16 @@ struct LoadForm {
   std::int64_t whole(std::int64_t tiles) const { return per_tile * tiles + (tiles > 0 ? per_expert : 0); }
 };
 
-// Index of the extreme key of a fixed set, updated in O(log n); ties go to the lower index.
+// Index of the largest key of a fixed set, updated in O(log n); ties go to the lower index.
 class Tournament {
  public:
-  explicit Tournament(bool largest) : largest_(largest) {}
   void build(std::span<const std::int64_t> keys);
   void update(std::span<const std::int64_t> keys, int index);
   int top() const { return winner_[1]; }
-  // Up to `count` indices in order of their keys, appended to `out` as long as `accept(index)` says so;
-  // gives up after `visits` indices.
-  template <class Accept>
-  void first(std::span<const std::int64_t> keys, int count, int visits, std::vector<int>& out, Accept accept);
 
  private:
-  bool better(std::span<const std::int64_t> keys, int a, int b) const;
-  bool largest_;
   int leaves_ = 0;
   std::vector<int> winner_;  // heap order, leaves at [leaves_, 2*leaves_); -1 = none
-  std::vector<int> open_;    // scratch of first()
 };
 
 struct Replica {
@@ -69,7 +61,6 @@ class Board {
   std::span<const std::int64_t> loads() const { return load_; }
   int busiest() const { return busiest_.top(); }
   std::int64_t max_load() const { return load_[busiest_.top()]; }
-  Tournament& lightest() { return lightest_; }
 
   // Work without log; settle() then makes loads and order right and empties the log.
   void put(int replica, std::int64_t tiles) { replicas_[replica].tiles += tiles; }
@@ -77,7 +68,6 @@ class Board {
   void all_on_primaries();
   void settle();
   void set_form(LoadForm form);  // recomputes the loads
-  void track_lightest();         // from here to the next reset() or settle()
 
   // Logged changes.
   void move(int from, int to, std::int64_t tiles);
@@ -95,14 +85,13 @@ class Board {
   void replay(std::span<const Change> changes);
 
   void save(std::vector<std::int64_t>& tiles) const;
-  void restore(std::span<const std::int64_t> tiles);  // same replicas as when saved
-  std::vector<TileShare> assignment() const;          // sorted by (expert, worker)
-  std::int64_t max_tiles() const;
+  void restore(std::span<const std::int64_t> tiles);        // same replicas as when saved
+  std::vector<TileShare> assignment() const;                // sorted by (expert, worker)
+  std::int64_t max_load_under(const LoadForm& form) const;  // the same work, weighed otherwise
 
  private:
   void apply_move(int from, int to, std::int64_t tiles);
   int apply_add(int expert, int worker);
-  void touch(int worker);
 
   int experts_ = 0, workers_ = 0;
   LoadForm form_;
@@ -111,35 +100,8 @@ class Board {
   std::vector<std::vector<int>> of_expert_, of_worker_;
   std::vector<int> alive_;
   std::vector<std::int64_t> load_;
-  Tournament busiest_{true}, lightest_{false};
-  bool track_lightest_ = false;
+  Tournament busiest_;
   std::vector<Change> log_;
 };
-
-template <class Accept>
-void Tournament::first(std::span<const std::int64_t> keys, int count, int visits, std::vector<int>& out,
-                       Accept accept) {
-  open_.assign(1, 1);
-  while (!open_.empty() && count > 0 && visits-- > 0) {
-    std::size_t best = 0;  // the frontier stays small: at most log2(n) nodes per index taken
-    for (std::size_t i = 1; i < open_.size(); ++i)
-      if (better(keys, winner_[open_[i]], winner_[open_[best]])) best = i;
-    int node = open_[best];
-    open_[best] = open_.back();
-    open_.pop_back();
-    const int index = winner_[node];
-    if (index < 0) return;
-    while (node < leaves_) {
-      const int left = 2 * node, right = left + 1;
-      const bool went_left = winner_[left] == index;
-      const int other = went_left ? right : left;
-      if (winner_[other] >= 0) open_.push_back(other);
-      node = went_left ? left : right;
-    }
-    if (!accept(index)) continue;
-    out.push_back(index);
-    --count;
-  }
-}
 
 }  // namespace afore::placement

@@ -44,26 +44,32 @@ void Bounds::gather(const Board& board, const LoadForm& form) {
     if (board.holders(expert) > 1) continue;
     const int worker = board.replica(board.primary(expert)).worker;
     pinned_[worker] += load;
-    confined_.push_back({worker, load});
     ++first_[worker + 1];
   }
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
-  std::sort(confined_.begin(), confined_.end(), [](const Confined& a, const Confined& b) {
-    return a.worker != b.worker ? a.worker < b.worker : a.load > b.load;
-  });
+  confined_.resize(first_.back());
+  next_.assign(first_.begin(), first_.end() - 1);
+  for (int expert = 0; expert < board.experts(); ++expert)
+    if (board.demand(expert) > 0 && board.holders(expert) == 1)
+      confined_[next_[board.replica(board.primary(expert)).worker]++] = form.whole(board.demand(expert));
 }
 
 // LB1: the hottest experts X stand on at most sum r_e + K workers. Any X is valid; heads of the list by load per
 // holder and by load are tried.
 std::int64_t Bounds::hot_sets(const Board& board, const LoadForm& form, const CopyRoom& room) {
+  // Every expert has a holder: only so many of them leave a worker that cannot hold any.
+  const std::int64_t most = board.workers() - 1 - room.copies;
+  if (most < 1) return 0;
   experts_.clear();
   for (int expert = 0; expert < board.experts(); ++expert)
     if (board.demand(expert) > 0) experts_.push_back(expert);
-  std::sort(experts_.begin(), experts_.end(), [&](int a, int b) {
+  const auto end = experts_.begin() + std::min<std::ptrdiff_t>(most, std::ssize(experts_));
+  std::partial_sort(experts_.begin(), end, experts_.end(), [&](int a, int b) {
     const std::int64_t left = form.whole(board.demand(a)) * board.holders(b);
     const std::int64_t right = form.whole(board.demand(b)) * board.holders(a);
     return left != right ? left > right : a < b;
   });
+  experts_.erase(end, experts_.end());
   std::int64_t best = 0, load = 0, holders = room.copies;
   for (const int expert : experts_) {
     load += form.whole(board.demand(expert));
@@ -141,6 +147,11 @@ std::int64_t Bounds::cut_bound(const Board& board, const LoadForm& form, const C
 // LB3: workers are disjoint, and one copy unconfines one expert of one worker.
 std::int64_t Bounds::copy_count(const CopyRoom& room, std::int64_t bound) {
   const std::int64_t top = *std::max_element(pinned_.begin(), pinned_.end());
+  if (top <= bound) return bound;
+  if (room.copies == 0) return top;
+  for (std::size_t worker = 0; worker < pinned_.size(); ++worker)
+    if (pinned_[worker] > bound)
+      std::sort(confined_.begin() + first_[worker], confined_.begin() + first_[worker + 1], std::greater<>());
   return least(bound, top, [&](std::int64_t limit) {
     std::int64_t copies = room.copies;
     for (std::size_t worker = 0; worker < pinned_.size(); ++worker) {
@@ -148,7 +159,7 @@ std::int64_t Bounds::copy_count(const CopyRoom& room, std::int64_t bound) {
       std::int64_t outside = room.copies > 0 ? room.total - room.per_worker[worker] : 0;
       for (int i = first_[worker]; excess > 0; ++i) {
         if (i == first_[worker + 1] || copies-- == 0 || outside-- == 0) return false;
-        excess -= confined_[i].load;
+        excess -= confined_[i];
       }
     }
     return true;

@@ -29,10 +29,6 @@ class Bounds {
   static std::int64_t everywhere(std::span<const std::int64_t> tiles, int workers, const LoadForm& form);
 
  private:
-  struct Confined {
-    int worker = 0;
-    std::int64_t load = 0;
-  };
   void gather(const Board& board, const LoadForm& form);
   std::int64_t hot_sets(const Board& board, const LoadForm& form, const CopyRoom& room);
   std::int64_t prefixes(const Board& board, const LoadForm& form, const CopyRoom& room, std::int64_t bound);
@@ -42,10 +38,10 @@ class Bounds {
   bool parts_fit(const Board& board, const LoadForm& form, const CopyRoom& room, std::int64_t limit);
 
   std::int64_t volume_ = 0;
-  std::vector<std::int64_t> pinned_;  // load of experts held by this worker alone
-  std::vector<Confined> confined_;    // those experts, by worker, largest first
-  std::vector<int> first_;            // confined_ range of a worker
-  std::vector<int> order_, rank_, last_, cut_, experts_;
+  std::vector<std::int64_t> pinned_;    // load of experts held by this worker alone
+  std::vector<std::int64_t> confined_;  // loads of those experts, by worker
+  std::vector<int> first_;              // confined_ range of a worker
+  std::vector<int> next_, order_, rank_, last_, cut_, experts_;
   std::vector<std::int64_t> add_, pool_, room_;
   std::vector<char> inside_;
 };

@@ -17,9 +17,8 @@ namespace afore::placement {
 struct GrowOptions {
   std::int64_t copy_budget = 0;
   bool gain_rule = true;
-  bool free_copies = false;  // any worker may take any expert at once, no slots, no copies (the yardstick)
-  std::int64_t target = 0;   // lower bound on the load, where growing stops
-  Nanos ns_per_load = 1;     // F = ns_per_load * largest load
+  std::int64_t target = 0;  // lower bound on the load, where growing stops
+  Nanos ns_per_load = 1;    // F = ns_per_load * largest load
   Nanos window_ns = 0;
   Nanos copy_ns = 0;
 };
@@ -29,15 +28,19 @@ class Grower {
   Grower(TileSplitter& tiles, TimeSplitter& time) : tiles_(tiles), time_(time), form_{} {}
 
   // `board` is settled with the base split; on return it holds the winning prefix (or the base) and is settled.
-  // `slots` may be null with free copies. Fills `copies` in execution order.
+  // Without `slots` copies are free: any worker may take any expert at once (the yardstick). Fills `copies` in
+  // execution order.
   void grow(Board& board, SlotTable* slots, const GrowOptions& options, std::vector<Copy>& copies);
 
  private:
+  // `tiles` of replica `from` go to `worker`; with `back` >= 0 all of it, against all of replica `back`.
   struct Step {
     std::int64_t score = 0, extra = 0, left = 0;
-    int from = -1, worker = -1;
+    int from = -1, worker = -1, back = -1;
     std::int64_t tiles = 0;
+    int copies = 1;
     Nanos end = 0;
+    bool before(const Step& other) const;
   };
   struct Made {
     Copy copy;
@@ -47,8 +50,11 @@ class Grower {
 
   void search(Board& board, SlotTable* slots, std::int64_t aim, Nanos latest, Style style);
   void rebalance(Board& board, std::int64_t aim);
-  bool best_step(Board& board, SlotTable* slots, std::int64_t aim, Nanos latest, Style style, Step& best);
+  bool best_step(const Board& board, const SlotTable* slots, std::int64_t aim, Nanos latest, Style style, Step& best);
+  void best_exchange(const Board& board, const SlotTable* slots, std::int64_t aim, Nanos latest, Step& best);
+  void lightest(const Board& board, int donor, std::int64_t below, const SlotTable* slots, std::vector<int>& out);
   void apply(Board& board, SlotTable* slots, const Step& step);
+  void give(Board& board, SlotTable* slots, int from, int worker, std::int64_t tiles);
   void record(const Board& board);
   Nanos end_of(int from, int to) const;
 
@@ -63,7 +69,9 @@ class Grower {
   std::size_t prefix_mark_ = 0, prefix_copies_ = 0;  // best prefix of the running search
   bool prefix_found_ = false;
   std::vector<Nanos> out_free_, in_free_;
-  std::vector<int> receivers_;
+  std::vector<int> receivers_, partners_;
+  std::vector<int> here_;  // by expert: its living replica on the donor, -1 = none
+  std::int64_t effort_ = 0;
   std::vector<std::uint32_t> holds_;
   std::uint32_t stamp_ = 0;
 };

@@ -75,7 +75,6 @@ class IdealPolicy final : public Policy {
     time_.polish(board_, bound);
     board_.settle();
     GrowOptions options;
-    options.free_copies = true;
     options.target = bound;
     grower_.grow(board_, nullptr, options, copies_);
     time_.polish(board_, bound);
@@ -89,6 +88,7 @@ class IdealPolicy final : public Policy {
     for (const TileShare& share : standing) parts_.push_back({share.expert, share.worker, share.tiles});
     load_parts(workers, form);
     keep_if_better();
+    if (best_ > bound) improve(bound);
     if (best_ > bound) {
       cut_line(demand_, workers, parts_);
       load_parts(workers, form);

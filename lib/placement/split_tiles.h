@@ -26,7 +26,6 @@ class TileSplitter {
  private:
   void start(Board& board);
   void merge_parts(Board& board, std::int64_t bound);
-  bool over(const Board& board, int worker, std::int64_t bound) const { return board.load(worker) > bound; }
 
   std::vector<int> queue_, cut_, order_;
   std::vector<int> from_, to_;       // replica ids of the step that reached a worker

@@ -9,6 +9,7 @@ namespace {
 constexpr int kRepairNodes = 60;
 constexpr int kRepairBranches = 8;
 constexpr int kRepairRounds = 32;
+constexpr int kHopeless = 2;  // starts worse by more than 1/2 are dropped
 
 }  // namespace
 
@@ -81,9 +82,53 @@ bool TimeSplitter::best_move(const Board& board, std::int64_t floor, Candidate& 
   return found;
 }
 
+// All of one expert against all of another costs no activation: where every worker is as full of experts as it may
+// be, this is the only move there is.
+bool TimeSplitter::exchange(Board& board, std::int64_t floor) {
+  const LoadForm& form = board.form();
+  const int worker = board.busiest();
+  const std::int64_t top = board.load(worker);
+  here_.assign(board.experts(), -1);
+  for (const int id : board.of_worker(worker))
+    if (board.replica(id).alive) here_[board.replica(id).expert] = id;
+  std::int64_t best_score = top;
+  int give = -1, give_to = -1, take = -1;
+  for (const int from : board.of_worker(worker)) {
+    const Replica& source = board.replica(from);
+    if (source.tiles == 0 || board.holders(source.expert) < 2) continue;
+    for (const int to : board.of_expert(source.expert)) {
+      const Replica& sink = board.replica(to);
+      if (!sink.alive || to == from) continue;
+      const std::int64_t left = top - form.whole(source.tiles);
+      const std::int64_t there =
+          board.load(sink.worker) + form.per_tile * source.tiles + (sink.tiles > 0 ? 0 : form.per_expert);
+      for (const int other : board.of_worker(sink.worker)) {
+        const Replica& back = board.replica(other);
+        if (back.tiles == 0 || here_[back.expert] < 0 || back.expert == source.expert) continue;
+        const std::int64_t setup = board.replica(here_[back.expert]).tiles > 0 ? 0 : form.per_expert;
+        const std::int64_t score =
+            std::max({left + form.per_tile * back.tiles + setup, there - form.whole(back.tiles), floor});
+        if (score >= best_score) continue;
+        best_score = score;
+        give = from;
+        give_to = to;
+        take = other;
+      }
+    }
+  }
+  if (give < 0) return false;
+  const int take_to = here_[board.replica(take).expert];
+  board.move(give, give_to, board.replica(give).tiles);
+  board.move(take, take_to, board.replica(take).tiles);
+  return true;
+}
+
 void TimeSplitter::descend(Board& board, std::int64_t floor) {
   Candidate best;
-  while (board.max_load() > floor && best_move(board, floor, best)) board.move(best.from, best.to, best.tiles);
+  while (board.max_load() > floor) {
+    if (best_move(board, floor, best)) board.move(best.from, best.to, best.tiles);
+    else if (!exchange(board, floor)) return;
+  }
 }
 
 // Moves off `worker` that bring it to the limit, or bring it nearer without lifting the other end; at depth 0 only
@@ -175,22 +220,23 @@ std::int64_t TimeSplitter::split(Board& board, std::int64_t floor) {
   }
   std::int64_t best = board.max_load();
   board.save(saved_);
-  auto keep_if_better = [&] {
+  // A start far above what is known does not descend below it; descending from there only costs time.
+  auto try_start = [&] {
+    if (board.max_load() > best + best / kHopeless) return;
+    descend(board, floor);
     if (board.max_load() >= best) return;
     best = board.max_load();
     board.save(saved_);
   };
   board.all_on_primaries();
   board.settle();
-  descend(board, floor);
-  keep_if_better();
+  try_start();
   if (best > floor) {
     const LoadForm form = board.form();
     board.set_form({1, 0});
     tiles_.split(board, 0);
     board.set_form(form);
-    descend(board, floor);
-    keep_if_better();
+    try_start();
   }
   board.restore(saved_);
   return best;

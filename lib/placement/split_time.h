@@ -17,7 +17,8 @@ class TimeSplitter {
   // Replaces the board's work and settles it. `floor`: a lower bound, where the search may stop. Returns the largest
   // load.
   std::int64_t split(Board& board, std::int64_t floor);
-  // Best single moves off the busiest worker (whole, balancing, just enough) until none lowers it. Logged.
+  // Best single moves off the busiest worker (whole, balancing, just enough), and where none helps the best exchange
+  // of two experts, until nothing lowers it. Logged.
   void descend(Board& board, std::int64_t floor);
   // descend(), then chains of at most two further moves that bring the busiest worker under the present maximum.
   void polish(Board& board, std::int64_t floor);
@@ -30,6 +31,7 @@ class TimeSplitter {
   };
   void longest_first(Board& board);
   bool best_move(const Board& board, std::int64_t floor, Candidate& best) const;
+  bool exchange(Board& board, std::int64_t floor);
   bool improve(Board& board, int depth);
   bool fix(Board& board, int worker, std::int64_t limit, int depth);
   void list_candidates(const Board& board, int worker, std::int64_t limit, int depth);
@@ -38,6 +40,7 @@ class TimeSplitter {
   std::vector<int> order_;
   std::vector<std::int64_t> saved_, load_;
   std::vector<Candidate> candidates_;
+  std::vector<int> here_;  // by expert: its replica on the busiest worker, -1 = none
   int nodes_ = 0;
 };
 

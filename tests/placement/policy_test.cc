@@ -201,7 +201,7 @@ TEST_P(BothObjectives, IdealIsNeverAboveAforeNorAforeAboveStatic) {
     instance.window_ns = random.below(3) * 400'000;
     const auto afore = make_afore(limits(objective, workers, gain_rule))->decide(instance.request());
     const auto fixed = make_static(limits(objective, workers))->decide(instance.request());
-    const auto ideal = make_ideal(limits(objective, workers))->decide(instance.request());
+    const auto ideal = make_ideal(limits(objective, workers, gain_rule))->decide(instance.request());
     check_plan(instance, afore, objective, workers);
     EXPECT_LE(value(instance, afore, objective), value(instance, fixed, objective));
     EXPECT_LE(before(afore, objective), value(instance, fixed, objective));
