@@ -199,6 +199,7 @@ JsonValue JsonTree::parse(std::string_view text, std::string_view source, std::i
     fail("", "a NUL byte at byte " + std::to_string(nul + 1), "");
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     fail("", line > 0 ? "the line is empty" : "the file is empty", "");
+  nodes_.reserve(text.size() / 2 + 2);  // a value takes two bytes with its separator; unused pages stay untouched
   TreeBuilder builder(*this, text);
   const bool done = nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &builder);
   AFORE_CHECK(done && !nodes_.empty(), "the JSON parser stopped without an error");
