@@ -1,5 +1,5 @@
-// The three phases (papers.md 1.2), stateless per call: split the target over the replicas that stand, then copies by
-// net gain, then the final split with its bound.
+// The three phases of AFORE (section 5.2), stateless per call: split the target over the replicas that stand, then
+// copies by net gain, then the final split with its bound.
 #include <algorithm>
 
 #include "placement/bounds.h"
@@ -37,7 +37,7 @@ class AforePolicy final : public Policy {
       options.copy_budget = room.copies;
       options.gain_rule = limits_.gain_rule;
       options.target = bound;
-      options.ns_per_load = by_tiles ? cost.c1_ns : 1;
+      options.ns_per_load = by_tiles ? std::max<Nanos>(1, cost.c1_ns) : 1;
       options.window_ns = request.window_ns;
       options.copy_ns = cost.copy_ns;
       grower_.grow(board_, &slots_, options, decision.copies);

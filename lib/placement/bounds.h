@@ -1,6 +1,6 @@
 #pragma once
-// Lower bounds on the largest load when up to K copies may be made into safe slots (papers.md 4.4 LB0-LB3 on tiles;
-// time-objective.md 2 on time). Every bound is written for load = per_tile*tiles + per_expert*activated: with {1, 0}
+// Lower bounds on the largest load when up to K copies may be made into safe slots (docs/metrics.md "lower
+// bounds"). Every bound is written for load = per_tile*tiles + per_expert*activated: with {1, 0}
 // it is the tile bound. Valid for any plan within the limits: evicting a replica only removes choices.
 #include <cstdint>
 #include <span>

@@ -30,6 +30,7 @@ bool Grower::Step::before(const Step& other) const {
   if (score != other.score) return score < other.score;
   if (extra != other.extra) return extra < other.extra;
   if (copies != other.copies) return copies < other.copies;
+  if (tiles != other.tiles) return tiles > other.tiles;
   if (left != other.left) return left < other.left;
   return end < other.end;
 }

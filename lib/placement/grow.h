@@ -1,5 +1,5 @@
 #pragma once
-// Phase 3: copies beyond the standing placement, by net gain (papers.md 1.2): each copy takes work off the busiest
+// Phase 3: copies beyond the standing placement, by net gain (AFORE Eq. 7-9): each copy takes work off the busiest
 // worker; of all prefixes of the copies made, the one with the best
 //   G = F(base) - F(prefix) - max(0, migration - window)
 // stands, and none if no G is positive. Several searches, each aiming at another load, compete.

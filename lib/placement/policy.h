@@ -39,7 +39,7 @@ struct Decision {
   // Best reachable without copies, after rebalancing over the replicas that stand.
   std::int64_t max_tiles_before = 0;
   Nanos ffn_ns_before = 0;
-  // No plan within the limits is below these (papers: LB0-LB3 on tiles; volume, pinned, cut and forced parts on time).
+  // No plan within the limits is below these (volume, cuts, hot sets, copy counting, forced parts: docs/metrics.md).
   std::int64_t lower_bound_tiles = 0;
   Nanos lower_bound_ns = 0;
   std::vector<int> cut;    // objective tiles: worker set that proves lower_bound_tiles, where a cut is the proof

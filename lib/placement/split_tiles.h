@@ -1,6 +1,6 @@
 #pragma once
-// Exact min-max split of whole tiles over standing replicas (papers.md 4.2: T* = max over worker sets S of
-// ceil(D(S)/|S|), by Hall's theorem).
+// Exact min-max split of whole tiles over standing replicas (by Hall's theorem T* = max over worker sets S
+// of ceil(D(S)/|S|), D(S) = tiles of experts held only inside S: docs/metrics.md "lower bounds").
 #include <cstdint>
 #include <vector>
 

@@ -1,7 +1,7 @@
 #pragma once
 // Split over standing replicas that minimises max(per_tile*tiles + per_expert*activated). NP-hard already for two
-// workers (time-objective.md 1), so: longest expert first, descent by single moves, a bounded repair, and the best of
-// that, everything on the primaries and the tile-optimal split. Never slower than the primaries alone.
+// workers (equal-cardinality partition), so: longest expert first, descent by single moves, a bounded repair, and the
+// best of that, everything on the primaries and the tile-optimal split. Never slower than the primaries alone.
 #include <cstdint>
 #include <vector>
 

@@ -245,6 +245,19 @@ TEST_P(BothObjectives, SameRequestSameDecisionWhateverCameBetween) {
   EXPECT_EQ(ideal->decide(first.request()).assignment, b.assignment);
 }
 
+TEST_P(BothObjectives, CostFormsAtTheEdges) {
+  Random random(9);
+  for (const Nanos c1 : {0, 1, 5})
+    for (const Nanos c2 : {0, 1, 900})
+      for (int trial = 0; trial < 20; ++trial) {
+        const Instance instance = random_instance(random, 12, 5, 2, 300, 4, c1, c2);
+        const Decision decision = make_afore(limits(GetParam(), 5))->decide(instance.request());
+        check_plan(instance, decision, GetParam(), 5);
+        const Decision ideal = make_ideal(limits(GetParam(), 5))->decide(instance.request());
+        EXPECT_LE(value(instance, ideal, GetParam()), value(instance, decision, GetParam()));
+      }
+}
+
 TEST(Afore, TakesEmptySlotsThenTheLeastRecentlyUsed) {
   Instance instance = simple(4, 2, 2, {9, 9, 1, 1});
   // Worker 1: slots 2 and 3 hold idle replicas, slot 3 used longer ago.

@@ -87,7 +87,7 @@ struct TimeVector {
   std::int64_t c2, optimum;
 };
 
-// Proven optima by brute force (time-objective table); the heuristic must reach each.
+// Proven optima by brute force (c1 = 1); the heuristic must reach each.
 TEST(TimeSplit, ReachesTheKnownOptima) {
   const std::vector<TimeVector> vectors = {
       {2, {8, 2}, {{0, 1}, {1}}, 2, 8},

@@ -27,7 +27,9 @@ struct Shape {
 };
 
 Shape random_shape(Draw& draw, const std::string& policy, Objective objective) {
-  Shape s{.policy = policy, .objective = objective};
+  Shape s;
+  s.policy = policy;
+  s.objective = objective;
   s.workers = static_cast<int>(1 + draw(8));
   s.experts = static_cast<int>(1 + draw(24));
   s.redundant = static_cast<int>(draw(4));
@@ -160,8 +162,8 @@ TEST_P(Agreement, RandomTargetsPass) {
 INSTANTIATE_TEST_SUITE_P(Policies, Agreement,
                          testing::Combine(testing::Values("static", "afore", "ideal"),
                                           testing::Values(Objective::time, Objective::tiles)),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param)) + "_" + to_string(std::get<1>(info.param));
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param)) + "_" + to_string(std::get<1>(test.param));
                          });
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "verify/verify.h"
 #include "wire/wire.h"
 
-namespace afore::cli {
+namespace afore::plan {
 namespace {
 
 std::string counted(std::int64_t count, const char* one, const char* many) {
@@ -47,9 +47,9 @@ void add_verify(CLI::App& app) {
   const auto path = std::make_shared<std::string>("-");
   command->add_option("FILE", *path, "Planned stream; - is standard input")->capture_default_str();
   command->final_callback([command, path] {
-    refuse_terminal_stdin(*path, *command);
+    cli::refuse_terminal_stdin(*path, *command);
     run_verify(*path);
   });
 }
 
-}  // namespace afore::cli
+}  // namespace afore::plan
