@@ -65,7 +65,7 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
       : options(o),
         plans(p),
         sink(std::move(s)),
-        metrics(o.model, o.cluster, o.layer_cost, o.objective),
+        metrics(o.cluster, o.layer_cost),
         coordinator(attention_count(), static_cast<int>(2 * o.cluster.microbatches + 2), *this),
         scheduler(attention_count(), *this),
         ring(kRingPlans, ffn_count()),
@@ -81,7 +81,7 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
   Flight& flight(std::int64_t serial) { return flights[static_cast<std::size_t>(serial - first_flight)]; }
   std::int64_t serial_of(const Target& target) const { return serials.at(target); }
 
-  void push(const Demand& demand, const Batch* batch);
+  void push(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard);
   void run();
   void handle(const Event& event);
   void split_over_attention(Flight& flight) const;
@@ -128,6 +128,7 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
   std::deque<Flight> flights;  // by serial - first_flight, in stream order
   std::int64_t first_flight = 0, next_serial = 0;
   std::map<Target, std::int64_t> serials;
+  std::map<Target, pipeline::YardTimes> yards;  // pushed, not yet planned
   std::map<int, bool> placed_layers;
   std::vector<std::vector<std::int64_t>> parts;  // demand parts under way
   std::vector<int> free_parts;
@@ -136,12 +137,13 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
   std::vector<std::int64_t> rows, part;
 };
 
-void SimHost::Impl::push(const Demand& demand, const Batch* batch) {
+void SimHost::Impl::push(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard) {
   if (serials.contains(demand.target))
     throw Error(ErrorKind::data, "step " + std::to_string(demand.target.step) + " layer " +
                                      std::to_string(demand.target.layer) + " microbatch " +
                                      std::to_string(demand.target.microbatch) + " occurs twice");
   metrics.on_target(demand, batch);
+  yards[demand.target] = yard;
   coordinator.on_target(demand, batch != nullptr ? *batch : Batch{});
   run();
 }
@@ -303,7 +305,8 @@ void SimHost::Impl::start_planning(const Demand& demand) {
     for (FfnWorker& worker : ffn) worker.set_placement(layer, plans.placement(layer));
   }
   f.plan = plans.next(f.demand, serial);
-  metrics.on_plan(*f.plan, f.demand);
+  metrics.on_plan(*f.plan, yards.at(demand.target));
+  yards.erase(demand.target);
   events.push(now() + options.pipeline_cost.scheduler_ns, {EventKind::planned, 0, serial, 0});
 }
 
@@ -379,7 +382,9 @@ SimHost::SimHost(const SimOptions& options, pipeline::PlanSource& plans, SimSink
     : impl_(std::make_unique<Impl>(options, plans, std::move(sink))) {}
 SimHost::~SimHost() = default;
 
-void SimHost::push(const Demand& demand, const Batch* batch) { impl_->push(demand, batch); }
+void SimHost::push(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard) {
+  impl_->push(demand, batch, yard);
+}
 
 void SimHost::finish() {
   impl_->coordinator.on_end();

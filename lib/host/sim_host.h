@@ -17,8 +17,7 @@ struct SimOptions {
   LayerCost layer_cost;
   PipelineCost pipeline_cost;
   bool overlap = true;
-  std::int64_t kv_tokens = 1024;          // per token, for streams without batch records
-  Objective objective = Objective::time;  // of the ideal yardstick
+  std::int64_t kv_tokens = 1024;  // per token, for streams without batch records
 };
 
 struct SimSink {
@@ -32,7 +31,8 @@ class SimHost {
   SimHost(const SimOptions& options, pipeline::PlanSource& plans, SimSink sink);
   ~SimHost();
 
-  void push(const Demand& demand, const Batch* batch);
+  // `yard`: the ends of the scale for this target (pipeline::Yardstick), for gain_captured.
+  void push(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard);
   void finish();  // no more targets: runs everything to its end
 
   const pipeline::RunMetrics& metrics() const;

@@ -91,7 +91,8 @@ PlannedTarget Planner::plan(const Demand& demand) {
 
   PlannedTarget planned;
   if (!state.announced) {
-    planned.before = PlacementRecord{demand.target.layer, state.placement.slots_per_worker(), state.placement.physical_to_logical()};
+    planned.before =
+        PlacementRecord{demand.target.layer, state.placement.slots_per_worker(), state.placement.physical_to_logical()};
     state.announced = true;
   }
   Plan& plan = planned.plan;

@@ -36,13 +36,6 @@ LatencySummary latency_summary(std::vector<std::pair<double, std::int64_t>> valu
 
 }  // namespace
 
-RunMetrics::RunMetrics(const ModelSpec& model, const ClusterSpec& cluster, const LayerCost& cost, Objective objective)
-    : model_(model), cluster_(cluster), cost_(cost) {
-  placement::Limits limits;
-  limits.objective = objective;
-  ideal_ = placement::make_ideal(limits);
-}
-
 void RunMetrics::on_target(const Demand& demand, const Batch* batch) {
   if (!any_target_) first_step_ = demand.target.step;
   any_target_ = true;
@@ -61,10 +54,10 @@ void RunMetrics::on_target(const Demand& demand, const Batch* batch) {
   step.finished = batch->finished;
 }
 
-void RunMetrics::on_plan(const PublishedPlan& published, const Demand& demand) {
+void RunMetrics::on_plan(const PublishedPlan& published, const YardTimes& yard) {
   const Plan& plan = published.plan;
   policy_ = plan.policy;
-  if (demand.phase == Phase::warmup) {
+  if (published.phase == Phase::warmup) {
     warmup_copies_ += static_cast<std::int64_t>(plan.copies.size());
     return;
   }
@@ -92,27 +85,8 @@ void RunMetrics::on_plan(const PublishedPlan& published, const Demand& demand) {
     load_over_bound_ += static_cast<double>(plan.max_tile_load) / static_cast<double>(plan.lower_bound);
   }
 
-  // Yardsticks: contiguous primaries without copies, and every expert everywhere.
-  thread_local std::vector<std::int64_t> load_tiles, load_experts;
-  load_tiles.assign(workers, 0);
-  load_experts.assign(workers, 0);
-  const int experts = static_cast<int>(demand.counts.size());
-  for (int e = 0; e < experts; ++e) {
-    if (demand.counts[e] == 0) continue;
-    const int w = initial_primary(e, experts, workers);
-    load_tiles[w] += ceil_div(demand.counts[e], cluster_.tile_tokens);
-    load_experts[w] += 1;
-  }
-  Nanos worst = 0;
-  for (int w = 0; w < workers; ++w) worst = std::max(worst, cost_.ffn_ns(load_tiles[w], load_experts[w]));
-  static_ns_ += worst;
-  if (plan.is_virtual) {
-    ideal_ns_ += plan.ffn_ns;
-    return;
-  }
-  const LayerPlacement none(experts, workers, 0);
-  const placement::Decision ideal = ideal_->decide({demand.target, demand.counts, none, {}, {}, cost_, 0});
-  ideal_ns_ += worker_loads(ideal.assignment, workers, cost_).max_ns;
+  static_ns_ += yard.static_ns;
+  ideal_ns_ += plan.is_virtual ? plan.ffn_ns : yard.ideal_ns;
 }
 
 void RunMetrics::on_predicted(const Plan& plan) {

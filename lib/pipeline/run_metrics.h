@@ -9,18 +9,17 @@
 #include <vector>
 
 #include "pipeline/messages.h"
-#include "placement/policy.h"
+#include "pipeline/yardstick.h"
 
 namespace afore::pipeline {
 
 class RunMetrics {
  public:
-  // `objective`: what the ideal yardstick minimises.
-  RunMetrics(const ModelSpec& model, const ClusterSpec& cluster, const LayerCost& cost, Objective objective);
+  RunMetrics(const ClusterSpec& cluster, const LayerCost& cost) : cluster_(cluster), cost_(cost) {}
 
   // A target enters the pipeline. `batch`: its microbatch's requests in this step, where the stream has them.
   void on_target(const Demand& demand, const Batch* batch);
-  void on_plan(const PublishedPlan& plan, const Demand& demand);
+  void on_plan(const PublishedPlan& plan, const YardTimes& yard);
   // What a plan claims, where nothing runs (the stream host). Instead of on_times.
   void on_predicted(const Plan& plan);
   // One worker's times; returns true with `observed` filled when all workers have reported.
@@ -59,10 +58,8 @@ class RunMetrics {
   };
   void count_requests(Nanos now, std::int64_t step, const Step& done);
 
-  ModelSpec model_;
   ClusterSpec cluster_;
   LayerCost cost_;
-  std::unique_ptr<placement::Policy> ideal_;
   std::map<int, Microbatch> microbatches_;
   std::map<Target, Worst> worst_;
   std::map<std::string, Request> live_;

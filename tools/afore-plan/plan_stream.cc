@@ -16,19 +16,6 @@
 namespace afore::plan {
 namespace {
 
-// Drops "planner":{...} from a header line, so that a new plan's may take its place.
-std::string without_planner(std::string line) {
-  const std::size_t key = line.find("\"planner\":");
-  if (key == std::string::npos) return line;
-  std::size_t end = line.find('{', key);
-  for (int depth = 0; end < line.size(); ++end) {
-    if (line[end] == '{') ++depth;
-    if (line[end] == '}' && --depth == 0) break;
-  }
-  const std::size_t begin = line[key - 1] == ',' ? key - 1 : key;
-  return line.erase(begin, end + 1 - begin);
-}
-
 class PlanRun {
  public:
   explicit PlanRun(const PlanFlags& flags)
@@ -60,6 +47,7 @@ class PlanRun {
   std::optional<cli::Setup> setup_;
   std::unique_ptr<pipeline::Planner> planner_;
   std::unique_ptr<pipeline::RunMetrics> metrics_;
+  std::unique_ptr<pipeline::Yardstick> yardstick_;
   std::vector<double> plan_ns_;
   bool explained_ = false;
 };
@@ -67,9 +55,10 @@ class PlanRun {
 void PlanRun::begin(const std::optional<Header>& header) {
   setup_ = cli::resolve(flags_.planning, header, "afore");
   planner_ = std::make_unique<pipeline::Planner>(setup_->model, setup_->cluster, setup_->cost, setup_->planner);
-  if (flags_.summary)
-    metrics_ = std::make_unique<pipeline::RunMetrics>(setup_->model, setup_->cluster, setup_->cost,
-                                                      setup_->planner.limits.objective);
+  if (flags_.summary) {
+    metrics_ = std::make_unique<pipeline::RunMetrics>(setup_->cluster, setup_->cost);
+    yardstick_ = std::make_unique<pipeline::Yardstick>(setup_->cluster, setup_->cost, setup_->planner.limits.objective);
+  }
 }
 
 void PlanRun::on_header(const Header& header) {
@@ -81,7 +70,7 @@ void PlanRun::on_header(const Header& header) {
   std::optional<Header> known = header;
   if (header.planner) {
     on_planned_record("header of a planned stream");
-    line = without_planner(std::move(line));
+    line = wire::without_planner(line);
     known->planner.reset();
   }
   begin(known);
@@ -114,7 +103,7 @@ void PlanRun::on_demand(const Demand& demand) {
     metrics_->on_plan(
         *pipeline::publish(planned.plan, demand, planned.plan.seq, setup_->cluster.tile_tokens,
                            static_cast<int>(setup_->cluster.ffn_workers), planner_->placement(demand.target.layer)),
-        demand);
+        yardstick_->measure(demand));
     if (demand.phase != Phase::warmup) metrics_->on_predicted(planned.plan);
   }
   if (before) {

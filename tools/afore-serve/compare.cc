@@ -116,6 +116,7 @@ class Comparison {
     if (setup_->model.experts == kAbsent) setup_->model.experts = experts;
     if (setup_->model.top_k == kAbsent)
       throw Error(ErrorKind::usage, "the number of experts per token is not known", "give --top-k N");
+    yardstick_ = std::make_unique<pipeline::Yardstick>(setup_->cluster, setup_->cost, setup_->planner.limits.objective);
     for (const std::string& policy : policies_) {
       Lane& lane = lanes_.emplace_back();
       lane.policy = policy;
@@ -129,9 +130,10 @@ class Comparison {
 
   void on_target(const Demand& demand, const Batch* batch) {
     if (lanes_.empty()) start(static_cast<int>(demand.counts.size()));
+    const pipeline::YardTimes yard = yardstick_->measure(demand);
     for (Lane& lane : lanes_) {
       if (*interrupted_ != 0) throw Error(ErrorKind::interrupted, "interrupted");
-      lane.host->push(demand, batch);
+      lane.host->push(demand, batch, yard);
     }
   }
 
@@ -175,6 +177,7 @@ class Comparison {
   cli::RecordStream stream_;
   const volatile int* interrupted_ = nullptr;
   std::optional<cli::Setup> setup_;
+  std::unique_ptr<pipeline::Yardstick> yardstick_;
   std::vector<Lane> lanes_;
 };
 

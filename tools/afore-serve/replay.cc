@@ -43,6 +43,7 @@ class Replay {
   pipeline::EmbeddedPlans* embedded_ = nullptr;  // owned by plans_
   std::unique_ptr<pipeline::PlanSource> plans_;
   std::unique_ptr<host::SimHost> host_;
+  std::unique_ptr<pipeline::Yardstick> yardstick_;
   std::vector<PlacementRecord> early_;  // before the first target
   bool saw_plan_ = false;
 };
@@ -82,6 +83,7 @@ void Replay::start(int experts) {
                                     if (planned.completed) emit("placement", *planned.completed);
                                   });
   }
+  yardstick_ = std::make_unique<pipeline::Yardstick>(setup_->cluster, setup_->cost, setup_->planner.limits.objective);
   for (const PlacementRecord& record : early_) plans_->on_placement(record);
   host::SimSink sink;
   sink.observed = [this](const Observed& observed) {
@@ -98,7 +100,7 @@ void Replay::on_target(const Demand& demand, const Batch* batch, const Plan* pla
     throw Error(ErrorKind::usage, "--policy on a stream that already has plans", "give --ignore-plans to plan anew");
   if (plan != nullptr) saw_plan_ = true;
   if (embedded_ != nullptr) embedded_->push(demand, flags_.ignore_plans ? nullptr : plan);
-  host_->push(demand, batch);
+  host_->push(demand, batch, yardstick_->measure(demand));
 }
 
 void Replay::run() {

@@ -12,7 +12,6 @@ host::SimOptions sim_options(const ServeFlags& flags, const cli::Setup& setup) {
   options.pipeline_cost = pipeline_cost(setup.profile, setup.model);
   options.overlap = setup.planner.overlap;
   options.kv_tokens = flags.kv_tokens;
-  options.objective = setup.planner.limits.objective;
   return options;
 }
 

@@ -1,0 +1,29 @@
+#include "pipeline/yardstick.h"
+
+namespace afore::pipeline {
+
+Yardstick::Yardstick(const ClusterSpec& cluster, const LayerCost& cost, Objective objective)
+    : cluster_(cluster), cost_(cost) {
+  placement::Limits limits;
+  limits.objective = objective;
+  ideal_ = placement::make_ideal(limits);
+}
+
+YardTimes Yardstick::measure(const Demand& demand) {
+  const int experts = static_cast<int>(demand.counts.size());
+  const int workers = static_cast<int>(cluster_.ffn_workers);
+  if (!placement_ || placement_->experts() != experts) {
+    placement_ = std::make_unique<LayerPlacement>(LayerPlacement::initial(experts, workers, 0));
+    busy_.assign(placement_->index_count(), 0);
+    last_used_.assign(placement_->index_count(), -1);
+  }
+  YardTimes times;
+  count_tiles(demand.counts, cluster_.tile_tokens, tiles_);
+  times.static_ns = worker_loads(primary_assignment(tiles_, *placement_), workers, cost_).max_ns;
+  const placement::Decision ideal =
+      ideal_->decide({demand.target, demand.counts, *placement_, busy_, last_used_, cost_, 0});
+  times.ideal_ns = worker_loads(ideal.assignment, workers, cost_).max_ns;
+  return times;
+}
+
+}  // namespace afore::pipeline
