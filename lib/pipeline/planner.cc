@@ -25,6 +25,11 @@ std::unique_ptr<placement::Policy> make_policy(const std::string& name, const pl
 
 }  // namespace
 
+DemandSource effective_source(const std::string& policy, DemandSource asked) {
+  if (policy == "eplb") return DemandSource::window;
+  return policy == "ideal" ? DemandSource::prefetch : asked;
+}
+
 const char* to_string(DemandSource source) {
   switch (source) {
     case DemandSource::prefetch: return "prefetch";
@@ -41,6 +46,7 @@ Planner::Planner(const ModelSpec& model, const ClusterSpec& cluster, const Layer
   require(cluster_.redundant_slots, 0, "the number of redundant slots", "--slots N");
   require(cluster_.tile_tokens, 1, "the tile size", "--tile-tokens N");
   require(cluster_.microbatches, 1, "the number of microbatches", "--microbatches N");
+  options_.source = effective_source(options_.policy, options_.source);
   policy_ = make_policy(options_.policy, options_.limits);
   if (!policy_) background_ = make_eplb_background(options_, cluster_, cost_);
 }
@@ -100,7 +106,7 @@ PlannedTarget Planner::plan(const Demand& demand) {
   plan.target = demand.target;
   plan.policy = options_.policy;
   plan.objective = options_.limits.objective;
-  plan.demand_source = policy_ ? to_string(options_.source) : "window";
+  plan.demand_source = to_string(options_.source);
   const char* window_source = nullptr;
   plan.window_ns = window(window_source);
   plan.window_source = window_source;

@@ -106,5 +106,7 @@ class Planner {
 };
 
 const char* to_string(DemandSource source);
+// EPLB has its own history; the yardstick sees the truth, or it would be none.
+DemandSource effective_source(const std::string& policy, DemandSource asked);
 
 }  // namespace afore::pipeline

@@ -28,8 +28,7 @@ class AforePolicy final : public Policy {
     const CopyRoom& room = slots_.room(limits_.copy_budget);
 
     split(by_tiles);
-    decision.max_tiles_before = board_.max_load_under(kTileForm);
-    decision.ffn_ns_before = cost.c0_ns + board_.max_load_under({cost.c1_ns, cost.c2_ns});
+    set_before(decision, cost);
     const std::int64_t bound = set_bounds(decision, by_tiles, room, cost);
 
     if (room.copies > 0 && board_.max_load() > bound) {
@@ -42,6 +41,8 @@ class AforePolicy final : public Policy {
       options.copy_ns = cost.copy_ns;
       grower_.grow(board_, &slots_, options, decision.copies);
       if (!decision.copies.empty()) finish(by_tiles, bound, decision.copies);
+      // Growing may end in a split that needs none of its copies: then that is what stands without copies.
+      if (decision.copies.empty()) set_before(decision, cost);
     }
     decision.certified = board_.max_load() <= bound;
     decision.assignment = board_.assignment();
@@ -57,6 +58,11 @@ class AforePolicy final : public Policy {
     const std::int64_t floor = ceil_div(volume, board_.workers());
     if (by_tiles) tiles_.split(board_, floor);
     else time_.split(board_, floor);
+  }
+
+  void set_before(Decision& decision, const LayerCost& cost) const {
+    decision.max_tiles_before = board_.max_load_under(kTileForm);
+    decision.ffn_ns_before = cost.c0_ns + board_.max_load_under({cost.c1_ns, cost.c2_ns});
   }
 
   std::int64_t set_bounds(Decision& decision, bool by_tiles, const CopyRoom& room, const LayerCost& cost) {

@@ -133,7 +133,7 @@ Header gained(const Setup& setup, bool plans) {
   if (!plans) return header;
   PlannerSpec spec;
   spec.policy = setup.planner.policy;
-  spec.demand_source = setup.planner.policy == "eplb" ? "window" : pipeline::to_string(setup.planner.source);
+  spec.demand_source = to_string(pipeline::effective_source(setup.planner.policy, setup.planner.source));
   spec.objective = setup.planner.limits.objective;
   spec.copy_budget = setup.planner.limits.copy_budget;
   spec.gain_rule = setup.planner.limits.gain_rule;
