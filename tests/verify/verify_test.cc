@@ -394,11 +394,11 @@ TEST(Timing, FollowsFromTheCopies) {
 
 TEST(Timing, CopiesSerialiseOnPortsInListOrder) {
   // Three copies out of worker 0: the out port takes them one by one. Then one between idle ports.
-  Stream s{header("afore", Objective::tiles, 4, 4, 2)};
-  at<Header>(s, 0).planner->copy_budget = 4;
-  at<Header>(s, 0).planner->gain_rule = false;
+  Header h = header("afore", Objective::tiles, 4, 4, 2);
+  h.planner->copy_budget = 4;
+  h.planner->gain_rule = false;
   const Target t{0, 3, 0};
-  Plan p = plan(0, t, at<Header>(s, 0));
+  Plan p = plan(0, t, h);
   p.copies = {{0, 0, 1, 1}, {0, 0, 2, 1}, {0, 0, 3, 1}, {1, 1, 0, 1}};
   p.assignment = {{0, 0, 1}, {0, 1, 1}, {0, 2, 1}, {0, 3, 1}};
   p.tile_load = {1, 1, 1, 1};
@@ -411,8 +411,7 @@ TEST(Timing, CopiesSerialiseOnPortsInListOrder) {
   p.window_ns = 0;
   p.exposed_ns = 750;
   p.gain_ns = 300 - 750;
-  s.push_back(demand(t, {256, 0, 0, 0}));
-  s.push_back(p);
+  Stream s{h, demand(t, {256, 0, 0, 0}), p};
   EXPECT_EQ(verdict(s), "");
   at<Header>(s, 0).planner->gain_rule = true;
   EXPECT_EQ(verdict(s), "step 0 layer 3 microbatch 0: 4 copies are installed for a gain of -450 ns");
