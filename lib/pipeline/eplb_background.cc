@@ -104,12 +104,11 @@ void EplbBackground::plan(const Demand& demand, LayerState& layer, Plan& plan,
     plan.copies = migration.transition->next(layer.placement, busy, copies_left_);
     copies_left_ -= static_cast<std::int64_t>(plan.copies.size());
     for (const Copy& copy : plan.copies) {
-      layer.placement.set(copy.to, copy.slot, copy.expert);
+      migrate::Transition::apply(layer.placement, copy);
       migration.usable_from[layer.placement.index(copy.to, copy.slot)] = demand.target.step + 1;
     }
     if (!plan.copies.empty()) layer.placement.mark_rehomed();
     if (migration.transition->done(layer.placement)) {
-      for (int w = 0; w < layer.placement.workers(); ++w) layer.placement.set(w, kStagingSlot, kNoExpert);
       completed = PlacementRecord{index, layer.placement.slots_per_worker(), layer.placement.physical_to_logical()};
       migration.transition.reset();
       moving_layer_ = -1;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "migrate/transition.h"
 #include "util/error.h"
 
 namespace afore::pipeline {
@@ -85,7 +86,7 @@ void EmbeddedPlans::validate(const Demand& demand, const Plan& plan) {
       if (copy.expert < 0 || copy.expert >= after.experts() || !after.holds(copy.expert, copy.from))
         refuse(plan, fmt::format("expert {} is not on worker {} when it is copied from there", copy.expert, copy.from));
       const int lost = after.expert_at(copy.to, copy.slot);
-      after.set(copy.to, copy.slot, copy.expert);
+      migrate::Transition::apply(after, copy);
       if (lost != kNoExpert && after.holders(lost).empty())
         refuse(plan, fmt::format("expert {} would lose its last replica", lost));
     }
@@ -123,7 +124,7 @@ PlanPtr EmbeddedPlans::next(const Demand& demand, std::int64_t serial) {
     validate(demand, *given);
     plan = *given;
     if (!plan.is_virtual)
-      for (const Copy& copy : plan.copies) placement.set(copy.to, copy.slot, copy.expert);
+      for (const Copy& copy : plan.copies) migrate::Transition::apply(placement, copy);
     if (plan.rehomes && !plan.copies.empty()) placement.mark_rehomed();
   } else {
     std::vector<std::int64_t> tiles;
