@@ -6,8 +6,8 @@
 
 namespace afore::batch {
 
-PhaseSchedule::PhaseSchedule(std::vector<WorkPhase> phases, std::int64_t warmup_steps)
-    : phases_(std::move(phases)), warmup_steps_(warmup_steps) {
+PhaseSchedule::PhaseSchedule(std::vector<WorkPhase> phases, std::int64_t warmup_steps, std::int64_t total_steps)
+    : phases_(std::move(phases)), warmup_steps_(warmup_steps), total_steps_(total_steps) {
   AFORE_CHECK(!phases_.empty(), "a schedule without phases");
   for (const WorkPhase& phase : phases_) {
     AFORE_CHECK(phase.steps > 0 && !phase.pools.empty(), "an empty phase");

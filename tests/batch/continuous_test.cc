@@ -22,7 +22,7 @@ std::vector<Request> make_requests(int count, int pool = 0) {
   return requests;
 }
 
-PhaseSchedule one_pool() { return PhaseSchedule({{{0}, 1000}}, 0); }
+PhaseSchedule one_pool() { return PhaseSchedule({{{0}, 1000}}, 0, 1000); }
 
 int request_of(const std::vector<Request>& requests, const TokenRow& row) {
   for (std::size_t r = 0; r < requests.size(); ++r) {
@@ -165,7 +165,7 @@ std::map<int, int> pools_of(std::span<const MicrobatchStep> step) {
 
 TEST(Continuous, AbruptPhasesSwitchAllLiveRequestsAtTheBorder) {
   const auto requests = two_pools();
-  const PhaseSchedule schedule({{{0}, 5}, {{1}, 5}, {{0, 1}, 10}}, /*warmup_steps=*/2);
+  const PhaseSchedule schedule({{{0}, 5}, {{1}, 5}, {{0, 1}, 10}}, /*warmup_steps=*/2, /*total_steps=*/22);
   ContinuousComposer composer(requests, schedule, {.concurrent = 8, .microbatches = 2, .seed = 1});
   for (int step = 0; step < 22; ++step) {
     const auto out = composer.next_step();
@@ -179,6 +179,9 @@ TEST(Continuous, AbruptPhasesSwitchAllLiveRequestsAtTheBorder) {
     if (step >= 12) {
       EXPECT_EQ(pools[0], 4) << step;
     }
+    if (step == 21) {
+      EXPECT_LT(out[0].finished.size() + out[1].finished.size(), 8u);  // the end is no change
+    }
     if (step == 6 || step == 11) {
       EXPECT_EQ(out[0].finished.size() + out[1].finished.size(), 8u) << step;
     }
@@ -191,7 +194,7 @@ TEST(Continuous, AbruptPhasesSwitchAllLiveRequestsAtTheBorder) {
 
 TEST(Continuous, GradualPhasesOnlyChangeSuccessors) {
   const auto requests = two_pools();
-  const PhaseSchedule schedule({{{0}, 10}, {{1}, 40}}, 0);
+  const PhaseSchedule schedule({{{0}, 10}, {{1}, 40}}, 0, 50);
   ContinuousComposer composer(requests, schedule,
                               {.concurrent = 8, .microbatches = 2, .change = PhaseChange::gradual, .seed = 1});
   int before = 8;
@@ -215,12 +218,13 @@ TEST(Continuous, FewerRequestsThanMicrobatchesIsRefused) {
 }
 
 TEST(PhaseSchedule, WarmUpUsesTheFirstPhaseAndPhasesRepeat) {
-  const PhaseSchedule schedule({{{0}, 2}, {{1}, 1}}, 3);
+  const PhaseSchedule schedule({{{0}, 2}, {{1}, 1}}, 3, 9);
   std::vector<int> pools;
   for (int step = 0; step < 9; ++step) pools.push_back(schedule.pools_at(step)[0]);
   EXPECT_EQ(pools, (std::vector<int>{0, 0, 0, 0, 0, 1, 0, 0, 1}));
   EXPECT_TRUE(schedule.changes_at(5));
   EXPECT_FALSE(schedule.changes_at(4));
+  EXPECT_FALSE(schedule.changes_at(9));  // the end
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 const std::vector<Request> kRequests = {{0, 4, 5, 0}, {0, 4, 2, 5}, {0, 4, 6, 7}};
 
 TEST(Prefill, ChunksFollowTheFileAndCountTheCache) {
-  PrefillComposer composer(kRequests, PhaseSchedule({{{0}, 9}}, 0), {.chunk_tokens = 3, .microbatches = 2});
+  PrefillComposer composer(kRequests, PhaseSchedule({{{0}, 9}}, 0, 9), {.chunk_tokens = 3, .microbatches = 2});
   auto step = composer.next_step();
   EXPECT_EQ(step[0].rows.front().row, 0);
   EXPECT_EQ(step[0].rows.back().row, 2);
@@ -25,7 +25,7 @@ TEST(Prefill, ChunksFollowTheFileAndCountTheCache) {
 }
 
 TEST(Prefill, TheFileRepeatsWithoutAGap) {
-  PrefillComposer composer(kRequests, PhaseSchedule({{{0}, 99}}, 0), {.chunk_tokens = 4, .microbatches = 1});
+  PrefillComposer composer(kRequests, PhaseSchedule({{{0}, 99}}, 0, 99), {.chunk_tokens = 4, .microbatches = 1});
   std::int64_t expected = 0;
   for (int s = 0; s < 20; ++s)
     for (const TokenRow& row : composer.next_step()[0].rows) EXPECT_EQ(row.row, expected++ % 13);
@@ -34,7 +34,8 @@ TEST(Prefill, TheFileRepeatsWithoutAGap) {
 
 TEST(Prefill, PoolsAlternateAndAPhaseChangeCutsTheRequestAtHand) {
   const std::vector<Request> requests = {{0, 1, 4, 0}, {1, 1, 4, 0}};
-  PrefillComposer composer(requests, PhaseSchedule({{{0, 1}, 1}, {{1}, 1}}, 0), {.chunk_tokens = 6, .microbatches = 1});
+  PrefillComposer composer(requests, PhaseSchedule({{{0, 1}, 1}, {{1}, 1}}, 0, 2),
+                           {.chunk_tokens = 6, .microbatches = 1});
   const auto first = composer.next_step()[0];
   EXPECT_EQ(first.rows[3].pool, 0);
   EXPECT_EQ(first.rows[4].pool, 1);

@@ -21,7 +21,11 @@ if [[ -z ${AFORE_SHARED:-} && -d $source_dir/../shared ]]; then
   AFORE_SHARED=$(cd "$source_dir/../shared" && pwd)
 fi
 export AFORE_SHARED=${AFORE_SHARED:-} AFORE_SOURCE_DIR=$source_dir
-export PATH=$bin:$PATH LC_ALL=C
+if [[ -z ${AFORE_TOOLS:-} ]]; then  # ctest sets it
+  AFORE_TOOLS=$(cd "$bin" && echo afore-*)
+fi
+[[ $AFORE_TOOLS != 'afore-*' ]] || { echo "no tools in $bin"; exit 1; }
+export AFORE_TOOLS PATH=$bin:$PATH LC_ALL=C
 unset NO_COLOR COLUMNS
 
 code=0

@@ -52,7 +52,7 @@ Run prepare(const ImportOptions& o) {
 
 std::unique_ptr<batch::Composer> make_composer(const Run& run) {
   const ImportOptions& o = run.options;
-  batch::PhaseSchedule schedule(run.phases, run.warmup_steps);
+  batch::PhaseSchedule schedule(run.phases, run.warmup_steps, run.warmup_steps + run.steps);
   const int microbatches = static_cast<int>(o.microbatches);
   if (run.prefill)
     return std::make_unique<batch::PrefillComposer>(
@@ -97,7 +97,7 @@ JsonObject workload_of(const Run& run) {
 
 void append_ids(const std::vector<std::int64_t>& ids, std::vector<std::string>& names) {
   names.clear();
-  for (const std::int64_t id : ids) names.push_back("r" + std::to_string(id));
+  for (const std::int64_t id : ids) names.emplace_back(1, 'r').append(std::to_string(id));
 }
 
 void write_batch(ByteWriter& out, std::int64_t step, int microbatch, const batch::MicrobatchStep& m, Batch& record) {

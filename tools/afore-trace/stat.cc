@@ -156,10 +156,9 @@ std::string json_text(const Result& result) {
 
 std::string notes(const Result& result) {
   std::string text = fmt::format(
-      "max/mean over experts; balancedness over {} workers, initial placement; reuse of the {} hottest experts from "
-      "step to step",
+      "max/mean over experts; balancedness over {} workers, initial placement; reuse of the top {} from step to step",
       result.workers, result.hot);
-  if (result.warmup_targets > 0) text += fmt::format("; {} warm-up targets left out", result.warmup_targets);
+  if (result.warmup_targets > 0) text += fmt::format("; warm-up targets left out: {}", result.warmup_targets);
   return text + "\n";
 }
 

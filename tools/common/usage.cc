@@ -80,7 +80,9 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
 UsageMessage usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = selected(app);
   const std::string help_hint = fmt::format("run \"{} --help\"", full_name(at));
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+  // A misspelt word is also why something required is missing, and it is the more useful news.
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+      dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     const std::vector<std::string> extras = app.remaining(true);
     if (!extras.empty()) return unexpected_argument(at, extras.front(), help_hint);
   }

@@ -1,0 +1,120 @@
+# bash completion for the afore tools. Made by scripts/generate-completions; edit the tools, not this file.
+_afore_migrate() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path='' word words=''
+  [[ $cur == '=' ]] && cur=''
+  [[ $prev == '=' ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$path:$word" in
+      ':calibrate') path='calibrate' ;;
+    esac
+  done
+  case "$path:$prev" in
+    ':--pattern') words='pairs fanout' ;;
+    ':-b' | ':--minbytes' | ':-e' | ':--maxbytes' | ':-f' | ':--stepfactor' | ':-n' | ':--iters' | ':-w' | ':--warmup_iters' | ':-c' | ':--check' | ':--workers' | ':--seed' | ':-J' | ':--json_file') ;;
+    'calibrate:--pattern') words='pairs fanout' ;;
+    'calibrate:-b' | 'calibrate:--minbytes' | 'calibrate:-e' | 'calibrate:--maxbytes' | 'calibrate:-f' | 'calibrate:--stepfactor' | 'calibrate:-n' | 'calibrate:--iters' | 'calibrate:-w' | 'calibrate:--warmup_iters' | 'calibrate:-c' | 'calibrate:--check' | 'calibrate:--workers' | 'calibrate:--seed' | 'calibrate:--cost' | 'calibrate:-o' | 'calibrate:--output') ;;
+    *)
+      case "$path" in
+        '') words='--version -h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed -J --json_file -q --quiet calibrate' ;;
+        'calibrate') words='-h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed --cost -o --output --force -q --quiet' ;;
+      esac ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -o default -F _afore_migrate afore-migrate
+_afore_plan() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path='' word words=''
+  [[ $cur == '=' ]] && cur=''
+  [[ $prev == '=' ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$path:$word" in
+      ':verify') path='verify' ;;
+    esac
+  done
+  case "$path:$prev" in
+    ':--policy') words='static eplb afore ideal' ;;
+    ':--demand-source') words='prefetch last_step window' ;;
+    ':--objective') words='time tiles' ;;
+    ':--gain-rule') words='on off' ;;
+    ':--overlap') words='on off' ;;
+    ':--workers' | ':--slots' | ':--tile-tokens' | ':--attention-workers' | ':--microbatches' | ':--top-k' | ':--model' | ':--cost' | ':--copy-budget' | ':--window-us' | ':--window-steps' | ':--eplb-interval' | ':--eplb-step-bytes' | ':--eplb-groups' | ':--eplb-nodes' | ':--only' | ':--explain') ;;
+    *)
+      case "$path" in
+        '') words='--version -h --help --policy --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify' ;;
+        'verify') words='-h --help -q --quiet' ;;
+      esac ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -o default -F _afore_plan afore-plan
+_afore_serve() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path='' word words=''
+  [[ $cur == '=' ]] && cur=''
+  [[ $prev == '=' ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$path:$word" in
+      ':replay') path='replay' ;;
+      ':compare') path='compare' ;;
+    esac
+  done
+  case "$path:$prev" in
+    'replay:--host') words='sim' ;;
+    'replay:--policy') words='static eplb afore ideal' ;;
+    'replay:--demand-source') words='prefetch last_step window' ;;
+    'replay:--objective') words='time tiles' ;;
+    'replay:--gain-rule') words='on off' ;;
+    'replay:--overlap') words='on off' ;;
+    'replay:--kv-tokens' | 'replay:--workers' | 'replay:--slots' | 'replay:--tile-tokens' | 'replay:--attention-workers' | 'replay:--microbatches' | 'replay:--top-k' | 'replay:--model' | 'replay:--cost' | 'replay:--copy-budget' | 'replay:--window-us' | 'replay:--window-steps' | 'replay:--eplb-interval' | 'replay:--eplb-step-bytes' | 'replay:--eplb-groups' | 'replay:--eplb-nodes' | 'replay:--only') ;;
+    'compare:--host') words='sim' ;;
+    'compare:--demand-source') words='prefetch last_step window' ;;
+    'compare:--objective') words='time tiles' ;;
+    'compare:--gain-rule') words='on off' ;;
+    'compare:--overlap') words='on off' ;;
+    'compare:--format') words='table json' ;;
+    'compare:--kv-tokens' | 'compare:--workers' | 'compare:--slots' | 'compare:--tile-tokens' | 'compare:--attention-workers' | 'compare:--microbatches' | 'compare:--top-k' | 'compare:--model' | 'compare:--cost' | 'compare:--copy-budget' | 'compare:--window-us' | 'compare:--window-steps' | 'compare:--eplb-interval' | 'compare:--eplb-step-bytes' | 'compare:--eplb-groups' | 'compare:--eplb-nodes' | 'compare:--policies' | 'compare:--summaries') ;;
+    *)
+      case "$path" in
+        '') words='--version -h --help -q --quiet replay compare' ;;
+        'replay') words='-h --help --host --kv-tokens --ignore-plans --allow-drop --policy --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --timeline -q --quiet' ;;
+        'compare') words='-h --help --host --kv-tokens --ignore-plans --allow-drop --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --policies --format --summaries -q --quiet' ;;
+      esac ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -o default -F _afore_serve afore-serve
+_afore_trace() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path='' word words=''
+  [[ $cur == '=' ]] && cur=''
+  [[ $prev == '=' ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$path:$word" in
+      ':import') path='import' ;;
+      ':synth') path='synth' ;;
+      ':stat') path='stat' ;;
+      ':head') path='head' ;;
+      ':replay') path='replay' ;;
+    esac
+  done
+  case "$path:$prev" in
+    'import:--from') words='routing-ids sglang-count' ;;
+    'import:--phase-change') words='abrupt gradual' ;;
+    'import:--seed' | 'import:--microbatches' | 'import:--layers' | 'import:--model' | 'import:--meta' | 'import:--concurrent' | 'import:--prefill-chunk' | 'import:--steps' | 'import:--warmup-steps' | 'import:--phases' | 'import:--top-k' | 'import:--sample-steps' | 'import:--tokens') ;;
+    'synth:--popularity') words='lognormal zipf' ;;
+    'synth:--model' | 'synth:--layers' | 'synth:--steps' | 'synth:--warmup-steps' | 'synth:--microbatches' | 'synth:--tokens' | 'synth:--seed' | 'synth:--skew' | 'synth:--drift' | 'synth:--burst' | 'synth:--switch') ;;
+    'stat:--format') words='table tsv json' ;;
+    'stat:--workers' | 'stat:--hot' | 'stat:--top-k') ;;
+    'head:-n' | 'head:--targets' | 'head:--top-k') ;;
+    'replay:--interval-ms' | 'replay:--speed' | 'replay:--top-k') ;;
+    *)
+      case "$path" in
+        '') words='--version -h --help -q --quiet import synth stat head replay' ;;
+        'import') words='-h --help --from --seed --microbatches --layers --model --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --top-k --sample-steps --tokens -q --quiet' ;;
+        'synth') words='-h --help --model --layers --steps --warmup-steps --microbatches --tokens --seed --popularity --skew --drift --burst --switch -q --quiet' ;;
+        'stat') words='-h --help --format --workers --hot --top-k --include-warmup -q --quiet' ;;
+        'head') words='-h --help -n --targets --top-k -q --quiet' ;;
+        'replay') words='-h --help --interval-ms --speed --top-k -q --quiet' ;;
+      esac ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -o default -F _afore_trace afore-trace
