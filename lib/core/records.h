@@ -145,7 +145,9 @@ struct Summary {
   // "afore": formulas in docs/metrics.md
   std::string policy, host, device;
   std::int64_t targets = 0, certified_targets = 0;
-  std::optional<double> imbalance_tokens, imbalance_tiles, load_over_bound, balancedness, gain_captured;
+  std::optional<double> imbalance_tokens, imbalance_tiles, load_over_bound, balancedness;
+  std::optional<double> gain_captured;        // of FFN time; null unless the ideal is faster than static
+  std::optional<double> gain_captured_tiles;  // of the largest tile load; only under objective tiles
   std::int64_t copies = 0, copied_bytes = 0;
   std::optional<double> ffn_ns, ffn_ns_before;                          // means over targets
   std::optional<double> migration_ns, window_ns, exposed_ns, slack_ns;  // means over targets

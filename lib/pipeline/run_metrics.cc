@@ -87,6 +87,10 @@ void RunMetrics::on_plan(const PublishedPlan& published, const YardTimes& yard) 
 
   static_ns_ += yard.static_ns;
   ideal_ns_ += plan.is_virtual ? plan.ffn_ns : yard.ideal_ns;
+  static_tiles_ += yard.static_tiles;
+  ideal_tiles_ += yard.ideal_tiles;
+  tiles_ += plan.max_tile_load;
+  by_tiles_ = plan.objective == Objective::tiles;
 }
 
 void RunMetrics::on_predicted(const Plan& plan) {
@@ -204,9 +208,13 @@ Summary RunMetrics::summary() const {
   s.imbalance_tiles = imbalance_tiles_ / static_cast<double>(targets_);
   if (bounded_ > 0) s.load_over_bound = load_over_bound_ / static_cast<double>(bounded_);
   if (sum_max_ > 0) s.balancedness = sum_mean_ / sum_max_;
-  if (static_ns_ != ideal_ns_)
+  // An ideal that is no faster than static (possible under objective tiles) is no scale.
+  if (ideal_ns_ < static_ns_)
     s.gain_captured =
         static_cast<double>(static_ns_ - ffn_ns_ - exposed_ns_) / static_cast<double>(static_ns_ - ideal_ns_);
+  if (by_tiles_ && ideal_tiles_ < static_tiles_)
+    s.gain_captured_tiles =
+        static_cast<double>(static_tiles_ - tiles_) / static_cast<double>(static_tiles_ - ideal_tiles_);
   s.ffn_ns = mean(ffn_ns_, targets_);
   s.ffn_ns_before = mean(plan_ffn_before_ns_, targets_);
   s.migration_ns = mean(migration_ns_, targets_);

@@ -70,6 +70,8 @@ class RunMetrics {
   double imbalance_tokens_ = 0, imbalance_tiles_ = 0, load_over_bound_ = 0, sum_mean_ = 0, sum_max_ = 0;
   Nanos ffn_ns_ = 0, plan_ffn_before_ns_ = 0, migration_ns_ = 0, window_ns_ = 0, exposed_ns_ = 0, slack_ns_ = 0;
   Nanos static_ns_ = 0, ideal_ns_ = 0;
+  std::int64_t static_tiles_ = 0, ideal_tiles_ = 0, tiles_ = 0;  // sums of the largest tile load
+  bool by_tiles_ = false;
   std::int64_t output_tokens_ = 0, input_tokens_ = 0, completed_ = 0;
   bool any_batch_ = false;
   std::int64_t steps_ = 0;

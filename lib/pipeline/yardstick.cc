@@ -19,10 +19,14 @@ YardTimes Yardstick::measure(const Demand& demand) {
   }
   YardTimes times;
   count_tiles(demand.counts, cluster_.tile_tokens, tiles_);
-  times.static_ns = worker_loads(primary_assignment(tiles_, *placement_), workers, cost_).max_ns;
+  const WorkerLoads fixed = worker_loads(primary_assignment(tiles_, *placement_), workers, cost_);
+  times.static_ns = fixed.max_ns;
+  times.static_tiles = fixed.max_tiles;
   const placement::Decision ideal =
       ideal_->decide({demand.target, demand.counts, *placement_, busy_, last_used_, cost_, 0});
-  times.ideal_ns = worker_loads(ideal.assignment, workers, cost_).max_ns;
+  const WorkerLoads free = worker_loads(ideal.assignment, workers, cost_);
+  times.ideal_ns = free.max_ns;
+  times.ideal_tiles = free.max_tiles;
   return times;
 }
 

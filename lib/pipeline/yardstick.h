@@ -13,6 +13,7 @@ namespace afore::pipeline {
 struct YardTimes {
   Nanos static_ns = 0;
   Nanos ideal_ns = 0;
+  std::int64_t static_tiles = 0, ideal_tiles = 0;  // largest tile load
 };
 
 class Yardstick {

@@ -48,6 +48,7 @@ void visit_afore(S& s, Visit&& visit) {
   visit("load_over_bound", s.load_over_bound);
   visit("balancedness", s.balancedness);
   visit("gain_captured", s.gain_captured);
+  visit("gain_captured_tiles", s.gain_captured_tiles);
   visit("copies", s.copies);
   visit("copied_bytes", s.copied_bytes);
   visit("ffn_ns", s.ffn_ns);

@@ -254,6 +254,7 @@ Summary full_summary() {
   s.certified_targets = 4;
   s.imbalance_tokens = 1.5;
   s.gain_captured = -0.25;
+  s.gain_captured_tiles = 0.5;
   s.copies = 6;
   s.copied_bytes = 7;
   s.ffn_ns = 8.5;
@@ -280,7 +281,7 @@ TEST(RoundTrip, Summary) {
       R"("mean_itl_ms":1.25,"median_itl_ms":null,"p95_itl_ms":3.25,"p99_itl_ms":null,"mean_e2el_ms":null,)"
       R"("median_e2el_ms":null,"p95_e2el_ms":null,"p99_e2el_ms":null,"afore":{"policy":"afore","host":"sim",)"
       R"("device":null,"targets":5,"certified_targets":4,"imbalance_tokens":1.5,"imbalance_tiles":null,)"
-      R"("load_over_bound":null,"balancedness":null,"gain_captured":-0.25,"copies":6,"copied_bytes":7,"ffn_ns":8.5,)"
+      R"("load_over_bound":null,"balancedness":null,"gain_captured":-0.25,"gain_captured_tiles":0.5,"copies":6,"copied_bytes":7,"ffn_ns":8.5,)"
       R"("ffn_ns_before":9.5,"migration_ns":10.5,"window_ns":11.5,"exposed_ns":0.0,"slack_ns":null,)"
       R"("exposed_targets":12,"slot_waits":13,"step_ns":14.5,"plan_ns":{"mean":1.0,"p50":2.0,"p99":3.0},)"
       R"("ttft_n":100,"tpot_n":0,"itl_n":7,"e2el_n":0,"interrupted":true,"a note":"with \"quotes\"",)"
@@ -291,6 +292,7 @@ TEST(RoundTrip, Summary) {
   EXPECT_EQ(back.ttft.p99, 4.5);
   EXPECT_EQ(back.itl.n, 7);
   EXPECT_EQ(back.gain_captured, -0.25);
+  EXPECT_EQ(back.gain_captured_tiles, 0.5);
   EXPECT_EQ(back.plan_ns->p50, 2);
   EXPECT_EQ(back.notes, s.notes);
   EXPECT_TRUE(back.interrupted);

@@ -44,7 +44,8 @@ std::string percent_more(const std::optional<double>& value, const std::optional
   return fmt::format("{:+.1f}%", (*value / *base - 1) * 100);
 }
 
-std::string table(const std::vector<Summary>& rows) {
+// `tiles`: the gain is that of the objective, in tiles; otherwise in FFN time.
+std::string table(const std::vector<Summary>& rows, bool tiles) {
   using Align = report::Align;
   report::Table table({{"policy", Align::left},
                        {"output tok/s"},
@@ -52,6 +53,7 @@ std::string table(const std::vector<Summary>& rows) {
                        {"FFN us"},
                        {"vs first"},
                        {"exposed us"},
+                       {"step ms"},
                        {"ITL p50 ms"},
                        {"p95"},
                        {"imbalance tiles"},
@@ -66,12 +68,12 @@ std::string table(const std::vector<Summary>& rows) {
     const double targets = static_cast<double>(std::max<std::int64_t>(1, s.targets));
     table.add_row({s.policy, number(s.output_throughput, 0), percent_more(s.output_throughput, first.output_throughput),
                    number(s.ffn_ns, 1, 1e-3), percent_more(s.ffn_ns, first.ffn_ns), number(s.exposed_ns, 2, 1e-3),
-                   number(s.itl.median, 3), number(s.itl.p95, 3), number(s.imbalance_tiles, 3),
-                   number(s.imbalance_tokens, 3), number(s.load_over_bound, 3),
+                   number(s.step_ns, 3, 1e-6), number(s.itl.median, 3), number(s.itl.p95, 3),
+                   number(s.imbalance_tiles, 3), number(s.imbalance_tokens, 3), number(s.load_over_bound, 3),
                    fmt::format("{:.3f}", static_cast<double>(s.copies) / targets),
                    fmt::format("{:.2f}", static_cast<double>(s.copied_bytes) / (1024.0 * 1024 * 1024)),
                    fmt::format("{:.1f}%", 100.0 * static_cast<double>(s.certified_targets) / targets),
-                   number(s.gain_captured, 3)});
+                   number(tiles ? s.gain_captured_tiles : s.gain_captured, 3)});
   }
   return table.aligned();
 }
@@ -156,7 +158,8 @@ class Comparison {
       file.finish();
     }
     ByteWriter out("-");
-    out.write(flags_.format == "json" ? json : heading() + table(rows));
+    out.write(flags_.format == "json" ? json
+                                      : heading() + table(rows, setup_->planner.limits.objective == Objective::tiles));
     out.finish();
   }
 
