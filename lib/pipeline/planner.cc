@@ -93,6 +93,7 @@ PlannedTarget Planner::plan(const Demand& demand) {
   if (model_.experts == kAbsent) model_.experts = static_cast<std::int64_t>(demand.counts.size());
   AFORE_CHECK(static_cast<std::int64_t>(demand.counts.size()) == model_.experts,
               "demand has the wrong number of experts");
+  check_magnitude(demand.target, demand.tokens, demand.counts, static_cast<int>(cluster_.ffn_workers), cost_);
   LayerState& state = layer(demand.target.layer);
 
   PlannedTarget planned;
