@@ -19,8 +19,7 @@ class EplbBackground final : public BackgroundPolicy {
     placement::Limits no_copies = options.limits;
     no_copies.copy_budget = 0;
     before_ = placement::make_afore(no_copies);
-    const std::int64_t budget = options.eplb.step_bytes == kAbsent ? 4 * cost.expert_bytes : options.eplb.step_bytes;
-    step_copies_ = cost.expert_bytes > 0 ? budget / cost.expert_bytes : 4;
+    step_bytes_ = options.eplb.step_bytes == kAbsent ? 4 * cost.expert_bytes : options.eplb.step_bytes;
   }
 
   void plan(const Demand& demand, LayerState& layer, Plan& plan, std::optional<PlacementRecord>& completed) override;
@@ -43,7 +42,7 @@ class EplbBackground final : public BackgroundPolicy {
   std::map<int, Migration> layers_;
   std::int64_t step_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t steps_seen_ = 0, last_rebalance_ = 0;
-  std::int64_t step_copies_ = 0, copies_left_ = 0;
+  std::int64_t step_bytes_ = 0, saved_bytes_ = 0, copies_left_ = 0;
   std::map<int, std::vector<int>> wanted_;  // maps not yet started, by layer
   int moving_layer_ = -1;
 };
@@ -52,8 +51,15 @@ class EplbBackground final : public BackgroundPolicy {
 void EplbBackground::start_step(const Demand& demand, const LayerState& layer) {
   if (demand.target.step == step_) return;
   step_ = demand.target.step;
-  // Budgets below one expert per step accumulate until a copy fits.
-  copies_left_ = step_copies_;
+  if (cost_.expert_bytes <= 0) {  // sizes that are not known cannot be budgeted in bytes
+    copies_left_ = 4;
+  } else if (step_bytes_ >= cost_.expert_bytes) {
+    copies_left_ = step_bytes_ / cost_.expert_bytes;
+  } else {
+    // Budgets below one expert per step accumulate until a copy fits.
+    saved_bytes_ = std::min(cost_.expert_bytes, saved_bytes_ + step_bytes_);
+    copies_left_ = saved_bytes_ / cost_.expert_bytes;
+  }
   if (++steps_seen_ - last_rebalance_ <= options_.eplb.interval_steps) return;
   last_rebalance_ = steps_seen_ - 1;
   placement::EplbOptions eplb;
@@ -103,6 +109,7 @@ void EplbBackground::plan(const Demand& demand, LayerState& layer, Plan& plan,
       busy[layer.placement.index(share.worker, layer.placement.slot_of(share.expert, share.worker))] = 1;
     plan.copies = migration.transition->next(layer.placement, busy, copies_left_);
     copies_left_ -= static_cast<std::int64_t>(plan.copies.size());
+    if (!plan.copies.empty()) saved_bytes_ = 0;
     for (const Copy& copy : plan.copies) {
       migrate::Transition::apply(layer.placement, copy);
       migration.usable_from[layer.placement.index(copy.to, copy.slot)] = demand.target.step + 1;

@@ -4,6 +4,7 @@
 
 #include "demand/project.h"
 #include "pipeline/eplb_background.h"
+#include "pipeline/placement_record.h"
 #include "util/error.h"
 
 namespace afore::pipeline {
@@ -70,8 +71,7 @@ void Planner::set_placement(const PlacementRecord& record) {
     throw Error(ErrorKind::usage, "a placement record needs a header with the number of experts",
                 "start the stream with a header");
   layers_[record.layer] = std::make_unique<LayerState>(
-      LayerPlacement::from_physical(static_cast<int>(model_.experts), static_cast<int>(cluster_.ffn_workers),
-                                    static_cast<int>(record.slots_per_worker), record.physical_to_logical),
+      placement_from(record, static_cast<int>(model_.experts), static_cast<int>(cluster_.ffn_workers)),
       cluster_.microbatches);
   layers_[record.layer]->announced = true;
 }
