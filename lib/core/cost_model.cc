@@ -15,11 +15,11 @@ Nanos whole_ns(double ns) { return static_cast<Nanos>(std::floor(ns + 0.5)); }
 // empirical factors published with the measured tables cited in docs/metrics.md; 0.6 of the tensor-core peak is an
 // assumption for small-M grouped GEMMs. Control latency, scheduler and sampling times are assumptions, named there.
 const std::array<HardwareProfile, 3> kProfiles = {{
-    {"a100", 312e12, 0.6, 2.039e12, 0.8, 300e9, 0.8, 10'000, 300e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000,
+    {"a100", 312e12, 0.6, 2.039e12, 0.8, 300e9, 0.8, 10'000, 240e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000,
      kAbsent, kAbsent},
-    {"h100", 989e12, 0.6, 3.35e12, 0.8, 450e9, 0.8, 10'000, 450e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
+    {"h100", 989e12, 0.6, 3.35e12, 0.8, 450e9, 0.8, 10'000, 360e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
      kAbsent},
-    {"h200", 989e12, 0.6, 4.8e12, 0.8, 450e9, 0.8, 10'000, 450e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
+    {"h200", 989e12, 0.6, 4.8e12, 0.8, 450e9, 0.8, 10'000, 360e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
      kAbsent},
 }};
 
@@ -68,8 +68,8 @@ LayerCost layer_cost(const HardwareProfile& profile, const ModelSpec& model, std
                                              (profile.memory_bytes_per_s * profile.memory_efficiency) * 1e9));
   }
   cost.expert_bytes = std::max<std::int64_t>(0, model.expert_bytes);
-  cost.copy_ns = profile.copy_latency_ns + whole_ns(static_cast<double>(cost.expert_bytes) /
-                                                    (profile.copy_bytes_per_s * profile.link_efficiency) * 1e9);
+  cost.copy_ns =
+      profile.copy_latency_ns + whole_ns(static_cast<double>(cost.expert_bytes) / profile.copy_bytes_per_s * 1e9);
   return cost;
 }
 

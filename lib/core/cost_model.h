@@ -21,7 +21,7 @@ struct HardwareProfile {
   double link_bytes_per_s = 0;  // attention <-> FFN, per worker and direction
   double link_efficiency = 1;
   Nanos link_latency_ns = 0;
-  double copy_bytes_per_s = 0;  // expert copies between FFN workers, per worker and direction
+  double copy_bytes_per_s = 0;  // achieved by expert copies between FFN workers, per worker and direction
   Nanos copy_latency_ns = 0;
   Nanos ffn_c0_ns = 0;           // per target: launches, permute, combine
   Nanos attention_c0_ns = 0;     // per layer: launches, gate

@@ -19,7 +19,9 @@ class EplbBackground final : public BackgroundPolicy {
     placement::Limits no_copies = options.limits;
     no_copies.copy_budget = 0;
     before_ = placement::make_afore(no_copies);
-    step_bytes_ = options.eplb.step_bytes == kAbsent ? 4 * cost.expert_bytes : options.eplb.step_bytes;
+    copy_bytes_ = std::max<std::int64_t>(1, cost.expert_bytes);
+    step_bytes_ = options.eplb.step_bytes == kAbsent ? 4 * copy_bytes_ : options.eplb.step_bytes;
+    step_bytes_ = std::min(step_bytes_, std::numeric_limits<std::int64_t>::max() / 2);  // sums do not overflow
   }
 
   void plan(const Demand& demand, LayerState& layer, Plan& plan, std::optional<PlacementRecord>& completed) override;
@@ -42,7 +44,7 @@ class EplbBackground final : public BackgroundPolicy {
   std::map<int, Migration> layers_;
   std::int64_t step_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t steps_seen_ = 0, last_rebalance_ = 0;
-  std::int64_t step_bytes_ = 0, saved_bytes_ = 0, copies_left_ = 0;
+  std::int64_t copy_bytes_ = 1, step_bytes_ = 0, bytes_left_ = 0;
   std::map<int, std::vector<int>> wanted_;  // maps not yet started, by layer
   int moving_layer_ = -1;
 };
@@ -51,15 +53,8 @@ class EplbBackground final : public BackgroundPolicy {
 void EplbBackground::start_step(const Demand& demand, const LayerState& layer) {
   if (demand.target.step == step_) return;
   step_ = demand.target.step;
-  if (cost_.expert_bytes <= 0) {  // sizes that are not known cannot be budgeted in bytes
-    copies_left_ = 4;
-  } else if (step_bytes_ >= cost_.expert_bytes) {
-    copies_left_ = step_bytes_ / cost_.expert_bytes;
-  } else {
-    // Budgets below one expert per step accumulate until a copy fits.
-    saved_bytes_ = std::min(cost_.expert_bytes, saved_bytes_ + step_bytes_);
-    copies_left_ = saved_bytes_ / cost_.expert_bytes;
-  }
+  // Budgets below one expert per step accumulate until a copy fits.
+  bytes_left_ = std::min(bytes_left_ + step_bytes_, std::max(step_bytes_, copy_bytes_));
   if (++steps_seen_ - last_rebalance_ <= options_.eplb.interval_steps) return;
   last_rebalance_ = steps_seen_ - 1;
   placement::EplbOptions eplb;
@@ -107,9 +102,8 @@ void EplbBackground::plan(const Demand& demand, LayerState& layer, Plan& plan,
     std::vector<std::uint8_t> busy(layer.busy().begin(), layer.busy().end());
     for (const TileShare& share : plan.assignment)
       busy[layer.placement.index(share.worker, layer.placement.slot_of(share.expert, share.worker))] = 1;
-    plan.copies = migration.transition->next(layer.placement, busy, copies_left_);
-    copies_left_ -= static_cast<std::int64_t>(plan.copies.size());
-    if (!plan.copies.empty()) saved_bytes_ = 0;
+    plan.copies = migration.transition->next(layer.placement, busy, bytes_left_ / copy_bytes_);
+    bytes_left_ -= static_cast<std::int64_t>(plan.copies.size()) * copy_bytes_;
     for (const Copy& copy : plan.copies) {
       migrate::Transition::apply(layer.placement, copy);
       migration.usable_from[layer.placement.index(copy.to, copy.slot)] = demand.target.step + 1;

@@ -24,7 +24,7 @@ TEST(CostFile, WrittenForm) {
   EXPECT_EQ(h100(),
             R"({"name":"h100","flops_per_s":9.89e+14,"flops_efficiency":0.6,"memory_bytes_per_s":3.35e+12,)"
             R"("memory_efficiency":0.8,"link_bytes_per_s":4.5e+11,"link_efficiency":0.8,"link_latency_ns":10000,)"
-            R"("copy_bytes_per_s":4.5e+11,"copy_latency_ns":10000,"ffn_c0_ns":5000,"attention_c0_ns":5000,)"
+            R"("copy_bytes_per_s":3.6e+11,"copy_latency_ns":10000,"ffn_c0_ns":5000,"attention_c0_ns":5000,)"
             R"("control_latency_ns":2000,"scheduler_ns":10000,"sampling_ns":20000})");
 }
 
