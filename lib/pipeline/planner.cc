@@ -94,6 +94,13 @@ PlannedTarget Planner::plan(const Demand& demand) {
   AFORE_CHECK(static_cast<std::int64_t>(demand.counts.size()) == model_.experts,
               "demand has the wrong number of experts");
   check_magnitude(demand.target, demand.tokens, demand.counts, static_cast<int>(cluster_.ffn_workers), cost_);
+  // Busy slots are those of as many targets as there are microbatches: a plan for more would overwrite live slots.
+  if (demand.target.microbatch >= cluster_.microbatches)
+    throw Error(ErrorKind::usage,
+                "step " + std::to_string(demand.target.step) + " layer " + std::to_string(demand.target.layer) +
+                    " is of microbatch " + std::to_string(demand.target.microbatch) + ", but there are only " +
+                    std::to_string(cluster_.microbatches) + ", counted from 0",
+                "give --microbatches N, or a header that has it");
   LayerState& state = layer(demand.target.layer);
 
   PlannedTarget planned;

@@ -160,7 +160,7 @@ TEST(Planner, CopiesWaitForAWindowThatMakesThemWorthIt) {
 TEST(Planner, AGuessIsAppliedToTheTruth) {
   PlannerOptions o = options("afore");
   o.source = DemandSource::last_step;
-  Planner planner(kModel, cluster(1, 2, 1, 64, 1), small_cost(), o);
+  Planner planner(kModel, cluster(1, 2, 1, 64, 2), small_cost(), o);
   // Nothing seen: everything stays on the primaries, and what could be reached is said of the truth.
   Plan plan = planner.plan(demand({0, 3, 0}, {640, 0})).plan;
   EXPECT_TRUE(plan.copies.empty());
@@ -197,6 +197,17 @@ TEST(Planner, SaysWhichSizeIsMissing) {
   EXPECT_EQ(message(cluster(1, 2, -1, 64, 1)), "the number of redundant slots is not known");
   EXPECT_EQ(message(cluster(1, 2, 1, -1, 1)), "the tile size is not known");
   EXPECT_EQ(message(cluster(1, 2, 1, 64, -1)), "the number of microbatches is not known");
+}
+
+TEST(Planner, RefusesMoreMicrobatchesThanItKeepsSlotsFor) {
+  Planner planner(kModel, cluster(1, 2, 1, 64, 2), small_cost(), options("afore"));
+  planner.plan(demand({0, 3, 1}, {64, 1}));
+  EXPECT_EQ(error_of(
+                [&] {
+                  planner.plan(demand({0, 3, 2}, {64, 1}));
+                },
+                ErrorKind::usage),
+            "step 0 layer 3 is of microbatch 2, but there are only 2, counted from 0");
 }
 
 TEST(Planner, TheYardstickAndEplbChooseTheirOwnSource) {

@@ -14,7 +14,7 @@ try() {
   try afore-serve compare --ignore-plans planned
   grep -v '"kind":"header"' planned > bare
   try afore-serve replay --policy static --workers 4 --top-k 4 --model gpt-oss-20b bare
-  try afore-serve compare --workers 4 --top-k 4 --model gpt-oss-20b bare
+  try afore-serve compare --workers 4 --microbatches 2 --top-k 4 --model gpt-oss-20b bare
   echo '{"logical_count":[[1,2,3,4],[4,3,2,1]]}' > counts.json
   afore-trace import --from sglang-count counts.json --top-k 2 > aggregate
   try afore-plan --workers 2 --slots 1 aggregate
@@ -23,6 +23,12 @@ try() {
   try afore-serve replay stream
   try afore-serve compare --policies static,best stream
   try afore-serve replay --policy static --workers 4 /dev/null
+  # More microbatches than the default, where the header does not say how many.
+  sed '1s/"microbatches":2//' stream > one
+  try afore-plan --workers 4 one
+  try afore-serve replay --policy eplb --workers 4 one
+  try afore-serve compare --workers 4 one
+  try afore-plan --workers 4 --microbatches 2 one
   # Plans that cannot be executed.
   at=$(grep -n '"kind":"plan"' planned | sed -n '3s/:.*//p')
   sed -E "${at}s/\"copies\":\[[^]]*\]/\"copies\":[{\"expert\":31,\"from\":0,\"to\":1,\"slot\":9}]/" planned > bad
