@@ -1,6 +1,7 @@
 #include "core/assignment.h"
 
 #include <algorithm>
+#include <string>
 
 #include "util/error.h"
 
@@ -9,6 +10,20 @@ namespace afore {
 void count_tiles(std::span<const std::int64_t> counts, std::int64_t tile_tokens, std::vector<std::int64_t>& tiles) {
   tiles.resize(counts.size());
   for (std::size_t e = 0; e < counts.size(); ++e) tiles[e] = ceil_div(counts[e], tile_tokens);
+}
+
+void check_magnitude(const Target& target, std::int64_t tokens, std::span<const std::int64_t> counts, int workers,
+                     const LayerCost& cost) {
+  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;
+  constexpr __int128 kMaxNs = __int128{1} << 62;
+  __int128 ns = cost.c0_ns;
+  for (const std::int64_t count : counts)
+    ns += static_cast<__int128>(cost.c1_ns) * ceil_div(count, cost.tile_tokens) + (count > 0 ? cost.c2_ns : 0);
+  if (tokens <= kMaxTokens && ns * workers < kMaxNs) return;
+  throw Error(ErrorKind::data,
+              "step " + std::to_string(target.step) + " layer " + std::to_string(target.layer) + " microbatch " +
+                  std::to_string(target.microbatch) + ": " + std::to_string(tokens) + " tokens are beyond any batch",
+              "a microbatch may have up to 2^31 tokens, and times must stay within 64 bits");
 }
 
 WorkerLoads worker_loads(std::span<const TileShare> assignment, int workers, const LayerCost& cost) {

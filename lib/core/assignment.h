@@ -30,6 +30,10 @@ inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1
 // n_e = ceil(d_e / tile_tokens) (AFORE Eq. 4; whole-tile splits cost nothing: docs/metrics.md "alignment").
 void count_tiles(std::span<const std::int64_t> counts, std::int64_t tile_tokens, std::vector<std::int64_t>& tiles);
 
+// Error{data} for a target so large that times or bytes computed from it could leave 64 bits.
+void check_magnitude(const Target& target, std::int64_t tokens, std::span<const std::int64_t> counts, int workers,
+                     const LayerCost& cost);
+
 // What each worker gets: index = worker.
 struct WorkerLoads {
   std::vector<std::int64_t> tiles;

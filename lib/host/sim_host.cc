@@ -70,7 +70,9 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
         scheduler(attention_count(), *this),
         ring(kRingPlans, ffn_count()),
         links(o.pipeline_cost, attention_count(), ffn_count()),
-        ports(ffn_count()) {
+        ports(ffn_count()),
+        received_until(ffn_count(), 0),
+        sent_until(ffn_count(), 0) {
     for (int a = 0; a < attention_count(); ++a) attention.emplace_back(a, *this);
     for (int w = 0; w < ffn_count(); ++w) ffn.emplace_back(w, o.overlap, *this);
   }
@@ -133,6 +135,7 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
   std::vector<std::vector<std::int64_t>> parts;  // demand parts under way
   std::vector<int> free_parts;
   std::map<device::CopyKey, std::int64_t> running_copies;  // start, for the timeline
+  std::vector<Nanos> received_until, sent_until;           // by FFN worker: its link is taken, for the timeline
   std::vector<Nanos> arrivals;
   std::vector<std::int64_t> rows, part;
 };
@@ -290,7 +293,10 @@ void SimHost::Impl::start_a2f(Flight& f) {
   const std::int64_t copies = std::min<std::int64_t>(options.model.top_k, ffn_count());
   links.a2f(f.a2f_ready_ns, f.tokens, copies, f.plan->worker_tokens, arrivals);
   for (int w = 0; w < ffn_count(); ++w) {
-    timeline("F", w, "a2f", "receive", f.demand.target, f.a2f_ready_ns, arrivals[w]);
+    if (sink.operation) {
+      timeline("F", w, "a2f", "receive", f.demand.target, std::max(f.a2f_ready_ns, received_until[w]), arrivals[w]);
+      received_until[w] = arrivals[w];
+    }
     events.push(std::max(now(), arrivals[w]), {EventKind::activations, w, serial, 0});
   }
 }
@@ -344,7 +350,10 @@ void SimHost::Impl::run_ffn(int worker, const Target& target, std::int64_t tiles
 void SimHost::Impl::send_outputs(int worker, const Target& target) {
   Flight& f = flight(serial_of(target));
   const Nanos sent = links.f2a_send(worker, now(), f.plan->worker_tokens[worker]);
-  timeline("F", worker, "f2a", "send", target, now(), sent);
+  if (sink.operation) {
+    timeline("F", worker, "f2a", "send", target, std::max(now(), sent_until[worker]), sent);
+    sent_until[worker] = sent;
+  }
   f.f2a_last_start_ns = std::max(f.f2a_last_start_ns, now());
   f.f2a_last_sent_ns = std::max(f.f2a_last_sent_ns, sent);
   if (++f.f2a_joined < ffn_count()) return;

@@ -1,5 +1,7 @@
 #include "pipeline/coordinator.h"
 
+#include <algorithm>
+
 #include "util/error.h"
 
 namespace afore::pipeline {
@@ -26,15 +28,17 @@ void Coordinator::on_target(const Demand& demand, const Batch& batch) {
   entry.batch = batch;
   queue_.push_back(std::move(entry));
   last_of_microbatch_[target.microbatch] = target;
+  arrival_of_last_[target.microbatch] = arrivals_++;
   pump();
 }
 
 void Coordinator::on_end() {
   ended_ = true;
   // In the order in which the microbatches' last targets came.
-  std::vector<Target> last;
-  for (const auto& [microbatch, target] : last_of_microbatch_) last.push_back(target);
-  for (const Target& target : last) push_sampling(target);
+  std::vector<std::pair<std::int64_t, Target>> last;
+  for (const auto& [microbatch, target] : last_of_microbatch_) last.emplace_back(arrival_of_last_[microbatch], target);
+  std::sort(last.begin(), last.end());
+  for (const auto& [arrival, target] : last) push_sampling(target);
   pump();
 }
 

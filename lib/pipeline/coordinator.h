@@ -46,6 +46,8 @@ class Coordinator {
   std::deque<Entry> queue_;
   std::deque<std::pair<WorkItem, int>> outstanding_;  // item, workers still at it
   std::map<int, Target> last_of_microbatch_;
+  std::map<int, std::int64_t> arrival_of_last_;  // its place in the stream
+  std::int64_t arrivals_ = 0;
   bool ended_ = false;
 };
 

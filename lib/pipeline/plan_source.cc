@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "migrate/transition.h"
+#include "pipeline/placement_record.h"
 #include "util/error.h"
 
 namespace afore::pipeline {
@@ -59,9 +60,8 @@ LayerPlacement& EmbeddedPlans::state(int layer) {
 
 void EmbeddedPlans::on_placement(const PlacementRecord& record) {
   if (layers_.contains(record.layer)) return;
-  layers_.emplace(record.layer, LayerPlacement::from_physical(
-                                    static_cast<int>(model_.experts), static_cast<int>(cluster_.ffn_workers),
-                                    static_cast<int>(record.slots_per_worker), record.physical_to_logical));
+  layers_.emplace(record.layer,
+                  placement_from(record, static_cast<int>(model_.experts), static_cast<int>(cluster_.ffn_workers)));
 }
 
 void EmbeddedPlans::push(const Demand& demand, const Plan* plan) {
@@ -104,7 +104,12 @@ void EmbeddedPlans::validate(const Demand& demand, const Plan& plan) {
     if (plan.assignment_tokens.size() != plan.assignment.size())
       refuse(plan, "assignment_tokens and assignment differ in length");
     std::vector<std::int64_t> tokens(demand.counts.size(), 0);
-    for (const TokenShare& share : plan.assignment_tokens) tokens.at(share.expert) += share.tokens;
+    for (std::size_t i = 0; i < plan.assignment.size(); ++i) {
+      const TokenShare& share = plan.assignment_tokens[i];
+      if (share.expert != plan.assignment[i].expert || share.worker != plan.assignment[i].worker)
+        refuse(plan, "assignment_tokens and assignment name different workers or experts");
+      tokens[share.expert] += share.tokens;
+    }
     if (tokens != demand.counts) refuse(plan, "its tokens do not add up to the demand");
     return;
   }

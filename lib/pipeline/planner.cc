@@ -4,6 +4,7 @@
 
 #include "demand/project.h"
 #include "pipeline/eplb_background.h"
+#include "pipeline/placement_record.h"
 #include "util/error.h"
 
 namespace afore::pipeline {
@@ -70,8 +71,7 @@ void Planner::set_placement(const PlacementRecord& record) {
     throw Error(ErrorKind::usage, "a placement record needs a header with the number of experts",
                 "start the stream with a header");
   layers_[record.layer] = std::make_unique<LayerState>(
-      LayerPlacement::from_physical(static_cast<int>(model_.experts), static_cast<int>(cluster_.ffn_workers),
-                                    static_cast<int>(record.slots_per_worker), record.physical_to_logical),
+      placement_from(record, static_cast<int>(model_.experts), static_cast<int>(cluster_.ffn_workers)),
       cluster_.microbatches);
   layers_[record.layer]->announced = true;
 }
@@ -93,6 +93,7 @@ PlannedTarget Planner::plan(const Demand& demand) {
   if (model_.experts == kAbsent) model_.experts = static_cast<std::int64_t>(demand.counts.size());
   AFORE_CHECK(static_cast<std::int64_t>(demand.counts.size()) == model_.experts,
               "demand has the wrong number of experts");
+  check_magnitude(demand.target, demand.tokens, demand.counts, static_cast<int>(cluster_.ffn_workers), cost_);
   LayerState& state = layer(demand.target.layer);
 
   PlannedTarget planned;

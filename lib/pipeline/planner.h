@@ -76,7 +76,8 @@ class Planner {
   // What stands in a layer now.
   const LayerPlacement& placement(int layer) { return this->layer(layer).placement; }
 
-  // A layer's map from the stream; only before the layer's first target, later ones are ignored.
+  // A layer's map from the stream; only before the layer's first target, later ones are ignored. Error{data} when it
+  // does not fit.
   void set_placement(const PlacementRecord& record);
 
   // Demand must be conserved and sized to `experts` (the decoder checks both).

@@ -17,6 +17,7 @@ YardTimes Yardstick::measure(const Demand& demand) {
     busy_.assign(placement_->index_count(), 0);
     last_used_.assign(placement_->index_count(), -1);
   }
+  check_magnitude(demand.target, demand.tokens, demand.counts, workers, cost_);
   YardTimes times;
   count_tiles(demand.counts, cluster_.tile_tokens, tiles_);
   const WorkerLoads fixed = worker_loads(primary_assignment(tiles_, *placement_), workers, cost_);

@@ -147,7 +147,9 @@ void PlanRun::run() {
       } else if (std::holds_alternative<Batch>(record)) pass("batch", stream_.raw());
       else if (std::holds_alternative<Routing>(record)) pass("routing", stream_.raw());
       else if (const auto* unknown = std::get_if<UnknownRecord>(&record)) pass(unknown->kind.c_str(), stream_.raw());
-      else pass("other", stream_.raw());
+      else if (std::holds_alternative<Operation>(record)) pass("operation", stream_.raw());
+      else if (std::holds_alternative<Completion>(record)) pass("completion", stream_.raw());
+      else pass("summary", stream_.raw());
     }
   } catch (const Error& error) {
     // Whole lines made before the bad one are good.

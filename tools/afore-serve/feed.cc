@@ -46,13 +46,13 @@ void Feed::run() {
       handler_.begin(header != nullptr ? std::optional<Header>(*header) : std::nullopt, stream_.raw());
       if (header != nullptr) continue;
     }
-    handler_.pass(stream_.raw(), kind_of(record));
     const auto* plan = std::get_if<Plan>(&record);
     if (plan != nullptr && !held_)
       throw Error(ErrorKind::data,
                   fmt::format("{}:{}: a plan without the demand it answers", stream_.lines().name(),
                               stream_.lines().line_number()),
                   "a plan follows its demand; keep the order of afore-plan's output");
+    handler_.pass(stream_.raw(), kind_of(record));
     // A placement between a demand and its plan is the map that plan starts from.
     if (const auto* placement = std::get_if<PlacementRecord>(&record)) {
       handler_.placement(*placement);

@@ -83,7 +83,10 @@ void Replay::start(int experts) {
                                     if (planned.completed) emit("placement", *planned.completed);
                                   });
   }
-  yardstick_ = std::make_unique<pipeline::Yardstick>(setup_->cluster, setup_->cost, setup_->planner.limits.objective);
+  // Plans of the stream are measured by the objective they were made for.
+  const bool planned = embedded_ != nullptr && !flags_.ignore_plans && header_->planner;
+  yardstick_ = std::make_unique<pipeline::Yardstick>(
+      setup_->cluster, setup_->cost, planned ? header_->planner->objective : setup_->planner.limits.objective);
   for (const PlacementRecord& record : early_) plans_->on_placement(record);
   host::SimSink sink;
   sink.observed = [this](const Observed& observed) {

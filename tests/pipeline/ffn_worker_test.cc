@@ -1,0 +1,201 @@
+// One FFN worker against a host that only writes down what it asks for.
+#include "pipeline/ffn_worker.h"
+
+#include "fixtures.h"
+
+namespace afore::pipeline {
+namespace {
+
+std::string copy_name(const CopyId& id) { return std::to_string(id.serial) + "." + std::to_string(id.index); }
+
+class Recorder final : public FfnWorker::Actions {
+ public:
+  void post_copy(int, const CopyId& id, const Copy&, bool receives) override {
+    log.push_back("post " + copy_name(id) + (receives ? " in" : " out"));
+  }
+  void release_copy(int, const CopyId& id, bool receives) override {
+    log.push_back("release " + copy_name(id) + (receives ? " in" : " out"));
+  }
+  void run_ffn(int, const Target& target, std::int64_t tiles, std::int64_t activated) override {
+    log.push_back("run " + name(target) + " " + std::to_string(tiles) + " of " + std::to_string(activated));
+  }
+  void send_outputs(int, const Target& target) override { log.push_back("send " + name(target)); }
+  void report(int, const Target&, const WorkerTimes& t) override { times = t; }
+  Log take() { return std::exchange(log, {}); }
+
+  Log log;
+  WorkerTimes times;
+};
+
+const Target kA{0, 1, 0}, kB{0, 1, 1}, kC{0, 1, 2};
+
+// Worker 1 of three; expert e on worker e, one free slot each.
+struct FfnWorkerTest : testing::Test {
+  explicit FfnWorkerTest(bool overlap = true) : worker(1, overlap, recorder) {
+    worker.set_placement(1, LayerPlacement::initial(3, 3, 1));
+  }
+  void expect_times(Nanos ffn, Nanos window, Nanos migration, Nanos exposed, Nanos slot_wait, Nanos plan_wait) {
+    EXPECT_EQ(recorder.times.ffn_ns, ffn);
+    EXPECT_EQ(recorder.times.window_ns, window);
+    EXPECT_EQ(recorder.times.migration_ns, migration);
+    EXPECT_EQ(recorder.times.exposed_ns, exposed);
+    EXPECT_EQ(recorder.times.exposed_ns, std::max<Nanos>(0, migration - window));
+    EXPECT_EQ(recorder.times.slot_wait_ns, slot_wait);
+    EXPECT_EQ(recorder.times.plan_wait_ns, plan_wait);
+  }
+  Recorder recorder;
+  FfnWorker worker;
+};
+
+TEST_F(FfnWorkerTest, ATargetWaitsForTheCopyItUses) {
+  worker.on_plan(100, published(0, kA, {{0, 0, 1, 1}}, {{0, 0, 4}, {0, 1, 3}, {1, 1, 1}}, 3));
+  EXPECT_EQ(recorder.take(), (Log{"post 0.0 in", "release 0.0 in"}));
+  worker.on_copy_started(100, {0, 0});
+  worker.on_activations(150, kA);
+  EXPECT_EQ(recorder.take(), Log{});
+  worker.on_copy_done(350, {0, 0}, true);
+  EXPECT_EQ(recorder.take(), Log{"run 0:1:0 4 of 2"});
+  worker.on_ffn_done(770, kA);
+  EXPECT_EQ(recorder.take(), Log{"send 0:1:0"});
+  expect_times(420, 50, 250, 200, 0, 0);
+}
+
+TEST_F(FfnWorkerTest, ACopyThatEndsInTheWindowIsHidden) {
+  worker.on_plan(100, published(0, kA, {{0, 0, 1, 1}}, {{0, 1, 1}}, 3));
+  worker.on_copy_done(350, {0, 0}, true);
+  worker.on_activations(400, kA);
+  worker.on_ffn_done(500, kA);
+  expect_times(100, 300, 250, 0, 0, 0);
+}
+
+TEST_F(FfnWorkerTest, ATargetDoesNotWaitForCopiesItDoesNotUse) {
+  worker.on_plan(100, published(0, kA, {{0, 0, 1, 1}}, {{0, 0, 4}, {1, 1, 1}}, 3));
+  recorder.take();
+  worker.on_activations(150, kA);
+  EXPECT_EQ(recorder.take(), Log{"run 0:1:0 1 of 1"});
+  worker.on_ffn_done(260, kA);
+  expect_times(110, 50, 0, 0, 0, 0);
+  // The next target uses the replica while its copy is still under way: it waits, from its own plan on.
+  worker.on_plan(270, published(1, kB, {}, {{0, 1, 1}}, 3));
+  worker.on_activations(280, kB);
+  EXPECT_EQ(recorder.take(), Log{"send 0:1:0"});
+  worker.on_copy_done(350, {0, 0}, true);
+  EXPECT_EQ(recorder.take(), Log{"run 0:1:1 1 of 1"});
+  worker.on_ffn_done(450, kB);
+  expect_times(100, 10, 80, 70, 0, 0);
+}
+
+TEST_F(FfnWorkerTest, BothEndsPostInListOrder) {
+  worker.on_plan(0, published(0, kA, {{1, 1, 0, 1}, {2, 2, 1, 1}, {0, 0, 2, 1}, {1, 1, 2, -1}}, {{1, 1, 1}}, 3));
+  EXPECT_EQ(recorder.take(), (Log{"post 0.0 out", "post 0.1 in", "post 0.3 out", "release 0.0 out", "release 0.3 out",
+                                  "release 0.1 in"}));
+}
+
+TEST_F(FfnWorkerTest, ASlotWithPendingWorkIsNotOverwritten) {
+  worker.on_plan(0, published(0, kA, {{0, 0, 1, 1}}, {{0, 1, 2}}, 3));
+  worker.on_copy_started(0, {0, 0});
+  worker.on_copy_done(250, {0, 0}, true);
+  worker.on_activations(260, kA);
+  EXPECT_EQ(recorder.take(), (Log{"post 0.0 in", "release 0.0 in", "run 0:1:0 2 of 1"}));
+  worker.on_plan(300, published(1, kB, {{2, 2, 1, 1}}, {{2, 1, 1}}, 3));
+  EXPECT_EQ(recorder.take(), Log{"post 1.0 in"});
+  EXPECT_NE(error_of([&] { worker.on_copy_started(310, {1, 0}); }, ErrorKind::internal), "no error");
+  worker.on_activations(400, kB);
+  worker.on_ffn_done(500, kA);
+  EXPECT_EQ(recorder.take(), (Log{"send 0:1:0", "release 1.0 in"}));
+  worker.on_copy_started(500, {1, 0});
+  worker.on_copy_done(750, {1, 0}, true);
+  EXPECT_EQ(recorder.take(), Log{"run 0:1:1 1 of 1"});
+  worker.on_ffn_done(850, kB);
+  expect_times(100, 200, 450, 250, 200, 0);
+}
+
+TEST_F(FfnWorkerTest, ACopyInWaitsForTheCopyThatReadsItsSlot) {
+  worker.on_plan(0, published(0, kA, {{0, 0, 1, 1}, {0, 1, 2, 1}}, {}, 3));
+  EXPECT_EQ(recorder.take(), (Log{"post 0.0 in", "post 0.1 out", "release 0.0 in"}));
+  worker.on_copy_done(250, {0, 0}, true);
+  EXPECT_EQ(recorder.take(), Log{"release 0.1 out"});
+  worker.on_plan(300, published(1, kB, {{2, 2, 1, 1}}, {}, 3));  // over the replica that 0.1 reads
+  EXPECT_EQ(recorder.take(), Log{"post 1.0 in"});
+  worker.on_copy_done(500, {0, 1}, false);
+  EXPECT_EQ(recorder.take(), Log{"release 1.0 in"});
+}
+
+TEST_F(FfnWorkerTest, ACopyOutWaitsForTheCopyThatFillsItsSlot) {
+  worker.on_plan(0, published(0, kA, {{0, 0, 1, 1}}, {}, 3));
+  worker.on_plan(10, published(1, kB, {{0, 1, 2, 1}}, {}, 3));
+  EXPECT_EQ(recorder.take(), (Log{"post 0.0 in", "release 0.0 in", "post 1.0 out"}));
+  worker.on_copy_done(250, {0, 0}, true);
+  EXPECT_EQ(recorder.take(), Log{"release 1.0 out"});
+}
+
+TEST_F(FfnWorkerTest, TargetsRunInPlanOrderWhateverArrivesFirst) {
+  worker.on_plan(0, published(0, kA, {}, {{1, 1, 1}}, 3));
+  worker.on_plan(0, published(1, kB, {}, {{1, 1, 2}}, 3));
+  worker.on_activations(10, kB);
+  EXPECT_EQ(recorder.take(), Log{});
+  worker.on_activations(20, kA);
+  EXPECT_EQ(recorder.take(), Log{"run 0:1:0 1 of 1"});
+  worker.on_ffn_done(125, kA);
+  EXPECT_EQ(recorder.take(), (Log{"send 0:1:0", "run 0:1:1 2 of 1"}));
+  worker.on_ffn_done(330, kB);
+  expect_times(205, 125, 0, 0, 0, 0);  // free when the target before it ended
+}
+
+TEST_F(FfnWorkerTest, AWorkerThatWaitedForThePlanSaysSo) {
+  worker.on_activations(100, kA);
+  worker.on_plan(180, published(0, kA, {}, {{1, 1, 1}}, 3));
+  EXPECT_EQ(recorder.take(), Log{"run 0:1:0 1 of 1"});
+  worker.on_ffn_done(285, kA);
+  expect_times(105, 0, 0, 0, 0, 80);
+}
+
+TEST_F(FfnWorkerTest, RefusesPlansOutOfSequenceAndWorkWithoutWeights) {
+  EXPECT_NE(error_of([&] { worker.on_plan(0, published(1, kA, {}, {}, 3)); }, ErrorKind::internal), "no error");
+  worker.on_plan(0, published(0, kA, {}, {}, 3));
+  EXPECT_NE(error_of([&] { worker.on_plan(0, published(0, kA, {}, {}, 3)); }, ErrorKind::internal), "no error");
+  EXPECT_NE(error_of(
+                [&] {
+                  worker.on_plan(0, published(1, kB, {}, {{2, 1, 1}}, 3));
+                },
+                ErrorKind::internal),
+            "no error");
+}
+
+TEST_F(FfnWorkerTest, RefusesToSendWhatItDoesNotHold) {
+  EXPECT_NE(error_of(
+                [&] {
+                  worker.on_plan(0, published(0, kA, {{2, 1, 0, 1}}, {}, 3));
+                },
+                ErrorKind::internal),
+            "no error");
+}
+
+TEST_F(FfnWorkerTest, VirtualPlansNeedNoPlacement) {
+  auto plan = std::make_shared<PublishedPlan>(*published(0, {0, 9, 0}, {}, {{2, 1, 3}}, 3));
+  plan->plan.is_virtual = true;
+  worker.on_plan(0, plan);
+  worker.on_activations(5, {0, 9, 0});
+  EXPECT_EQ(recorder.take(), Log{"run 0:9:0 3 of 1"});
+}
+
+struct WithoutOverlap : FfnWorkerTest {
+  WithoutOverlap() : FfnWorkerTest(false) {}
+};
+
+TEST_F(WithoutOverlap, CopiesStartWhenTheWorkerIsFreeForTheirTarget) {
+  worker.on_plan(100, published(0, kA, {}, {{1, 1, 1}}, 3));
+  worker.on_plan(110, published(1, kB, {{0, 0, 1, 1}}, {{0, 1, 1}}, 3));
+  worker.on_activations(150, kA);
+  worker.on_activations(160, kB);
+  EXPECT_EQ(recorder.take(), Log{"run 0:1:0 1 of 1"});
+  worker.on_ffn_done(300, kA);
+  EXPECT_EQ(recorder.take(), (Log{"send 0:1:0", "post 1.0 in", "release 1.0 in"}));
+  worker.on_copy_started(300, {1, 0});
+  worker.on_copy_done(550, {1, 0}, true);
+  worker.on_ffn_done(655, kB);
+  expect_times(105, 0, 250, 250, 0, 0);
+}
+
+}  // namespace
+}  // namespace afore::pipeline
