@@ -14,7 +14,7 @@ die() {
 need_tools() {
   local tool
   for tool in afore-trace afore-plan afore-serve; do
-    [[ -x $root/build/release/bin/$tool ]] || die "$tool is not built: run scripts/quickstart, or cmake --preset release"
+    [[ -x $root/build/release/bin/$tool ]] || die "$tool is not built: run scripts/quickstart"
   done
   command -v jq > /dev/null || die "jq is missing"
   mkdir -p "$out"
@@ -30,18 +30,22 @@ have() {
   done
 }
 
-# show COMMAND...: prints a command as it can be typed in the repository's root, inputs as $inputs.
+# show FILE COMMAND...: prints a command as it can be typed in the repository's root, with the inputs in $inputs.
 show() {
-  local text
-  text=$(printf '%q ' "$@")
-  text=${text//"$inputs"/'$inputs'}
-  printf '    %s\n' "${text//"$root"\//}" >&2
+  local file=$1 word text='   '
+  shift
+  for word in "$@"; do
+    word=${word//"$inputs"/'$inputs'}
+    [[ $word =~ ^[[:alnum:]_./,:=\$+-]+$ ]] || printf -v word '%q' "$word"
+    text+=" ${word//"$root"\//}"
+  done
+  printf '%s > %s\n' "$text" "${file#"$root"/}" >&2
 }
 
 # run_to FILE COMMAND...: shows the command and puts its output into FILE.
 run_to() {
   local file=$1
   shift
-  show "$@" '>' "${file#"$root"/}"
+  show "$file" "$@"
   "$@" > "$file"
 }
