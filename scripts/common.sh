@@ -7,6 +7,9 @@ test_packages=(libgtest-dev libgmock-dev libbenchmark-dev jq zstd)
 check_packages=(ccache clang-format clang-tidy zsh fish)  # tests that need one of them are skipped without it
 tools=(afore-trace afore-plan afore-serve afore-migrate)
 
+# With ccache, a second clone in another folder finds what the first one compiled.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+
 say() { printf '%s\n' "$*" >&2; }
 step() { printf '\n== %s\n' "$*" >&2; }
 die() {

@@ -30,7 +30,6 @@ void FfnWorker::on_plan(Nanos now, const PlanPtr& plan) {
   const auto early = early_activations_.find(plan->plan.target);
   if (early != early_activations_.end()) {
     pending.arrived = true;
-    pending.arrived_ns = early->second;
     early_activations_.erase(early);
   }
   if (overlap_) post_copies(now, pending);
@@ -41,11 +40,10 @@ void FfnWorker::on_activations(Nanos now, const Target& target) {
   for (Pending& pending : queue_) {
     if (pending.plan->plan.target != target) continue;
     pending.arrived = true;
-    pending.arrived_ns = now;
     start_next(now);
     return;
   }
-  early_activations_[target] = now;
+  early_activations_.insert(target);
 }
 
 // Binds slots and posts both ends of this worker's copies, in list order: what a slot means for later targets changes
@@ -169,8 +167,6 @@ void FfnWorker::on_ffn_done(Nanos now, const Target& target) {
   times.migration_ns = done.copy_end_ns < 0 ? 0 : done.copy_end_ns - done.taken_ns;
   times.exposed_ns = done.copy_end_ns < 0 ? 0 : std::max<Nanos>(0, done.copy_end_ns - done.free_ns);
   times.slot_wait_ns = done.slot_wait_ns;
-  times.plan_wait_ns = overlap_ ? std::max<Nanos>(0, done.taken_ns - std::max(previous_end_ns_, done.arrived_ns)) : 0;
-  previous_end_ns_ = now;
   actions_.report(index_, target, times);
   release_ready(now);
   start_next(now);

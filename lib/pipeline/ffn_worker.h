@@ -65,7 +65,6 @@ class FfnWorker {
     Nanos slot_wait_ns = 0;
     Nanos free_ns = -1;  // t_free, -1 = not yet
     bool arrived = false;
-    Nanos arrived_ns = 0;
   };
   struct Transfer {
     Copy copy;
@@ -88,11 +87,10 @@ class FfnWorker {
   Actions& actions_;
   std::map<int, Layer> layers_;
   std::deque<Pending> queue_;  // plans taken, not finished; bounded by the plan ring
-  std::map<Target, Nanos> early_activations_;
+  std::set<Target> early_activations_;
   std::map<CopyId, Transfer> incoming_, outgoing_;  // posted and not done
   std::int64_t finished_serial_ = -1;
   std::int64_t taken_serial_ = -1;
-  Nanos previous_end_ns_ = 0;
   bool running_ = false;
   Nanos started_ns_ = 0;
 };

@@ -54,7 +54,6 @@ struct WorkerTimes {
   Nanos window_ns = 0;     // t_free - t_plan
   Nanos exposed_ns = 0;
   Nanos slot_wait_ns = 0;
-  Nanos plan_wait_ns = 0;  // the worker was free and fed, the plan not there yet
 };
 
 }  // namespace afore::pipeline

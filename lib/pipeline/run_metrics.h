@@ -54,7 +54,7 @@ class RunMetrics {
     int reported = 0;
     int worker = -1;
     WorkerTimes times;
-    Nanos ffn_ns = 0, smallest_window_ns = 0, slot_wait_ns = 0, plan_wait_ns = 0;
+    Nanos ffn_ns = 0, smallest_window_ns = 0, slot_wait_ns = 0;
   };
   void count_requests(Nanos now, std::int64_t step, const Step& done);
 
