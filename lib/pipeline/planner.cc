@@ -85,6 +85,12 @@ Nanos Planner::window(const char*& source) const {
     source = "flag";
     return *options_.window_ns;
   }
+  // What hides a copy is work that still runs when the plan arrives. With one microbatch nothing does, and with two the
+  // target before was launched one attention earlier, so that lightly loaded workers, to which copies go, are done.
+  if (cluster_.microbatches <= 2) {
+    source = "few_microbatches";
+    return 0;
+  }
   source = "preceding_ffn";
   return preceding_ffn_ns_.value_or(0);
 }
@@ -96,7 +102,7 @@ PlannedTarget Planner::plan(const Demand& demand) {
   check_magnitude(demand.target, demand.tokens, demand.counts, static_cast<int>(cluster_.ffn_workers), cost_);
   // Busy slots are those of as many targets as there are microbatches: a plan for more would overwrite live slots.
   if (demand.target.microbatch >= cluster_.microbatches)
-    throw Error(ErrorKind::usage,
+    throw Error(ErrorKind::data,
                 "step " + std::to_string(demand.target.step) + " layer " + std::to_string(demand.target.layer) +
                     " is of microbatch " + std::to_string(demand.target.microbatch) + ", but there are only " +
                     std::to_string(cluster_.microbatches) + ", counted from 0",

@@ -29,7 +29,8 @@ struct PlannerOptions {
   DemandSource source = DemandSource::prefetch;
   int window_steps = 50;
   placement::Limits limits;
-  std::optional<Nanos> window_ns;  // --window-us; without it the predicted FFN time of the preceding target
+  std::optional<Nanos> window_ns;  // --window-us; without it the predicted FFN time of the preceding
+                                   // target, or 0 where fewer than three microbatches are in flight
   bool overlap = true;             // false: copies start only when the worker is free, so the window is 0
   EplbOptions eplb;
 };

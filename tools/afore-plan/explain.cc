@@ -89,12 +89,16 @@ std::string bound(const Plan& plan) {
 
 Target parse_target(const std::string& text) {
   Target target;
+  constexpr long long kMax = 1 << 30;
   char rest = 0;
-  long long step = 0;
-  if (std::sscanf(text.c_str(), "%lld:%d:%d%c", &step, &target.layer, &target.microbatch, &rest) != 3 || step < 0)
+  long long step = 0, layer = 0, microbatch = 0;
+  const int fields = std::sscanf(text.c_str(), "%lld:%lld:%lld%c", &step, &layer, &microbatch, &rest);
+  if (fields != 3 || step < 0 || layer < 0 || microbatch < 0 || layer > kMax || microbatch > kMax)
     throw Error(ErrorKind::usage, "--explain " + text + " is not a target",
                 "give STEP:LAYER:MICROBATCH, for example 40:3:0");
   target.step = step;
+  target.layer = static_cast<int>(layer);
+  target.microbatch = static_cast<int>(microbatch);
   return target;
 }
 

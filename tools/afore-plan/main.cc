@@ -10,7 +10,9 @@ int main(int argc, char** argv) {
       [&](CLI::App& app) {
         app.add_option("input", flags.input, "Stream to read, - for standard input");
         afore::cli::add_planning_flags(app, flags.planning, true);
-        app.add_option("--only", flags.only, "Emit only records of this kind");
+        afore::cli::add_choice(app, "--only", flags.only,
+                               "Emit only records of this kind (and the summary, if asked for)",
+                               afore::cli::record_kinds());
         app.add_option("--explain", flags.explain,
                        "Explain the plan of STEP:LAYER:MICROBATCH in words, and stop there");
         app.add_flag("--summary", flags.summary, "End with a summary record");

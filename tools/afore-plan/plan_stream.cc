@@ -32,6 +32,7 @@ class PlanRun {
   void on_header(const Header& header);
   void begin(const std::optional<Header>& header);
   void on_demand(const Demand& demand);
+  pipeline::PlannedTarget plan_at_line(const Demand& demand);
   void on_planned_record(const char* kind);
   void pass(const char* kind, std::string_view raw) {
     if (wants(kind)) out_.write_line(raw);
@@ -87,14 +88,26 @@ void PlanRun::on_planned_record(const char* kind) {
               "give --replan to drop them and plan anew");
 }
 
+// The planner's refusals, with the line they are about.
+pipeline::PlannedTarget PlanRun::plan_at_line(const Demand& demand) {
+  try {
+    return planner_->plan(demand);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+    throw Error(error.kind(),
+                fmt::format("{}:{}: {}", stream_.lines().name(), stream_.lines().line_number(), error.what()),
+                error.hint());
+  }
+}
+
 void PlanRun::on_demand(const Demand& demand) {
-  pass("demand", stream_.raw());
   const auto start = std::chrono::steady_clock::now();
   std::optional<LayerPlacement> before;
   if (explain_ && demand.target == *explain_) before = planner_->placement(demand.target.layer);
-  const pipeline::PlannedTarget planned = planner_->plan(demand);
+  const pipeline::PlannedTarget planned = plan_at_line(demand);
   if (flags_.timing)
     plan_ns_.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
+  pass("demand", stream_.raw());  // only now: a demand that cannot be planned is refused, not passed on
   if (planned.before && wants("placement")) out_.write_line(wire::to_json(*planned.before));
   if (wants("plan")) out_.write_line(wire::to_json(planned.plan));
   if (planned.completed && wants("placement")) out_.write_line(wire::to_json(*planned.completed));
@@ -164,13 +177,15 @@ void PlanRun::run() {
 }
 
 void PlanRun::finish(bool interrupted) {
-  if (metrics_) {
-    Summary summary = metrics_->summary();
+  if (flags_.summary) {
+    Summary summary;
+    if (metrics_) summary = metrics_->summary();
     summary.producer = cli::producer("afore-plan");
-    summary.policy = setup_->planner.policy;
+    if (setup_) summary.policy = setup_->planner.policy;
     summary.host = "stream";
     summary.device = "none";
     summary.interrupted = interrupted;
+    summary.notes["values"] = "predicted";  // nothing ran: times are the plans' own claims
     if (flags_.timing && !plan_ns_.empty()) {
       Summary::PlanTime time;
       for (const double ns : plan_ns_) time.mean += ns / static_cast<double>(plan_ns_.size());
@@ -178,7 +193,7 @@ void PlanRun::finish(bool interrupted) {
       time.p99 = *quantile(plan_ns_, 0.99);
       summary.plan_ns = time;
     }
-    if (wants("summary")) out_.write_line(wire::to_json(summary));
+    out_.write_line(wire::to_json(summary));
   }
   out_.finish();
 }

@@ -8,12 +8,15 @@
 #include "afore-serve/feed.h"
 #include "afore-serve/replay.h"
 #include "afore-serve/setup.h"
+#include "common/publish.h"
 #include "pipeline/plan_source.h"
 #include "report/table.h"
 #include "util/error.h"
 
 namespace afore::serve {
 namespace {
+
+const char* const kOverwriteHint = "--summaries never overwrites: give another name";
 
 struct Lane {
   std::string policy;
@@ -44,38 +47,42 @@ std::string percent_more(const std::optional<double>& value, const std::optional
   return fmt::format("{:+.1f}%", (*value / *base - 1) * 100);
 }
 
-// `tiles`: the gain is that of the objective, in tiles; otherwise in FFN time.
-std::string table(const std::vector<Summary>& rows, bool tiles) {
+// Two tables, so that each fits a terminal. `tiles`: the gain is that of the objective, in tiles; otherwise in FFN
+// time.
+std::string tables(const std::vector<Summary>& rows, bool tiles) {
   using Align = report::Align;
-  report::Table table({{"policy", Align::left},
-                       {"output tok/s"},
+  report::Table speed({{"policy", Align::left},
+                       {"tokens/s"},
                        {"vs first"},
                        {"FFN us"},
                        {"vs first"},
                        {"exposed us"},
                        {"step ms"},
                        {"ITL p50 ms"},
-                       {"p95"},
-                       {"imbalance tiles"},
-                       {"tokens"},
-                       {"load/bound"},
-                       {"copies/target"},
-                       {"copied GiB"},
-                       {"certified"},
-                       {"gain captured"}});
+                       {"ITL p95 ms"},
+                       {tiles ? "tile gain captured" : "gain captured"}});
+  report::Table balance({{"policy", Align::left},
+                         {"tiles max/mean"},
+                         {"tokens max/mean"},
+                         {"tiles/bound"},
+                         {"certified"},
+                         {"copies/target"},
+                         {"copied GiB"}});
   const Summary& first = rows.front();
   for (const Summary& s : rows) {
     const double targets = static_cast<double>(std::max<std::int64_t>(1, s.targets));
-    table.add_row({s.policy, number(s.output_throughput, 0), percent_more(s.output_throughput, first.output_throughput),
-                   number(s.ffn_ns, 1, 1e-3), percent_more(s.ffn_ns, first.ffn_ns), number(s.exposed_ns, 2, 1e-3),
-                   number(s.step_ns, 3, 1e-6), number(s.itl.median, 3), number(s.itl.p95, 3),
-                   number(s.imbalance_tiles, 3), number(s.imbalance_tokens, 3), number(s.load_over_bound, 3),
-                   fmt::format("{:.3f}", static_cast<double>(s.copies) / targets),
-                   fmt::format("{:.2f}", static_cast<double>(s.copied_bytes) / (1024.0 * 1024 * 1024)),
-                   fmt::format("{:.1f}%", 100.0 * static_cast<double>(s.certified_targets) / targets),
+    speed.add_row({s.policy, number(s.total_token_throughput, 0),
+                   percent_more(s.total_token_throughput, first.total_token_throughput), number(s.ffn_ns, 1, 1e-3),
+                   percent_more(s.ffn_ns, first.ffn_ns), number(s.exposed_ns, 2, 1e-3), number(s.step_ns, 3, 1e-6),
+                   number(s.itl.median, 3), number(s.itl.p95, 3),
                    number(tiles ? s.gain_captured_tiles : s.gain_captured, 3)});
+    balance.add_row({s.policy, number(s.imbalance_tiles, 3), number(s.imbalance_tokens, 3),
+                     number(s.load_over_bound, 3),
+                     fmt::format("{:.1f}%", 100.0 * static_cast<double>(s.certified_targets) / targets),
+                     fmt::format("{:.3f}", static_cast<double>(s.copies) / targets),
+                     fmt::format("{:.2f}", static_cast<double>(s.copied_bytes) / (1024.0 * 1024 * 1024))});
   }
-  return table.aligned();
+  return speed.aligned() + "\n" + balance.aligned();
 }
 
 class Comparison {
@@ -88,6 +95,7 @@ class Comparison {
                  flags.planning.top_k == kAbsent ? std::nullopt : std::optional<std::int64_t>(flags.planning.top_k)}) {}
 
   void run() {
+    if (!flags_.summaries.empty()) cli::check_can_publish(flags_.summaries, false, kOverwriteHint);
     interrupted_ = cli::catch_interrupts();
     stream_.lines().stop_when(interrupted_);
     FeedHandler handler;
@@ -104,7 +112,7 @@ class Comparison {
     handler.placement = [](const PlacementRecord&) {};
     handler.target = [this](const Demand& demand, const Batch* batch, const Plan*) { on_target(demand, batch); };
     try {
-      Feed(stream_, std::move(handler)).run();
+      Feed(stream_, false, std::move(handler)).run();
       for (Lane& lane : lanes_) lane.host->finish();
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::interrupted) report(true);
@@ -152,15 +160,14 @@ class Comparison {
     }
     std::string json;
     for (const Summary& summary : rows) json += wire::to_json(summary) + "\n";
-    if (!flags_.summaries.empty()) {
-      ByteWriter file(flags_.summaries);
-      file.write(json);
-      file.finish();
-    }
     ByteWriter out("-");
     out.write(flags_.format == "json" ? json
-                                      : heading() + table(rows, setup_->planner.limits.objective == Objective::tiles));
+                                      : heading() + tables(rows, setup_->planner.limits.objective == Objective::tiles));
     out.finish();
+    if (!flags_.summaries.empty()) cli::publish(flags_.summaries, json, false, kOverwriteHint);
+    for (const Lane& lane : lanes_)
+      if (lane.policy == "eplb" && lane.host->summary().copies == 0 && !interrupted)
+        cli::warn("eplb copied nothing after warm-up: --eplb-interval or --eplb-step-bytes left it no chance");
   }
 
   std::string heading() const {

@@ -34,6 +34,12 @@ void Feed::release(const Plan* plan) {
   held_.reset();
   const auto batch = batches_.find(demand.target.microbatch);
   const bool matches = batch != batches_.end() && batch->second.step == demand.target.step;
+  if (matches && batch->second.prefill_tokens > demand.tokens)
+    throw Error(ErrorKind::data,
+                fmt::format("{}: step {} microbatch {}: its batch has {} prefill tokens, its demand {} tokens",
+                            stream_.lines().name(), demand.target.step, demand.target.microbatch,
+                            batch->second.prefill_tokens, demand.tokens),
+                "a demand's tokens are prefill tokens and one per decoding sequence");
   handler_.target(demand, matches ? &batch->second : nullptr, plan);
 }
 
@@ -47,7 +53,7 @@ void Feed::run() {
       if (header != nullptr) continue;
     }
     const auto* plan = std::get_if<Plan>(&record);
-    if (plan != nullptr && !held_)
+    if (plan != nullptr && embedded_ && !held_)
       throw Error(ErrorKind::data,
                   fmt::format("{}:{}: a plan without the demand it answers", stream_.lines().name(),
                               stream_.lines().line_number()),
@@ -58,8 +64,9 @@ void Feed::run() {
       handler_.placement(*placement);
       continue;
     }
-    release(plan);
+    release(plan);  // nothing is held where plans are not the stream's
     if (const auto* demand = std::get_if<Demand>(&record)) held_ = *demand;
+    if (held_ && !embedded_) release(nullptr);
     if (const auto* batch = std::get_if<Batch>(&record)) batches_[batch->microbatch] = *batch;
   }
   release(nullptr);

@@ -20,13 +20,16 @@ struct FeedHandler {
 
 class Feed {
  public:
-  Feed(cli::RecordStream& stream, FeedHandler handler) : stream_(stream), handler_(std::move(handler)) {}
+  // `embedded`: plans of the stream belong to their demand. Without it a demand is handed over at once, plans ignored.
+  Feed(cli::RecordStream& stream, bool embedded, FeedHandler handler)
+      : stream_(stream), embedded_(embedded), handler_(std::move(handler)) {}
   void run();  // to the end of the stream; Errors of the stream and of the handlers pass through
 
  private:
   void release(const Plan* plan);
 
   cli::RecordStream& stream_;
+  bool embedded_;
   FeedHandler handler_;
   bool begun_ = false;
   std::optional<Demand> held_;

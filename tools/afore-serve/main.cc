@@ -26,7 +26,8 @@ int main(int argc, char** argv) {
             app.add_subcommand("replay", "Run a stream through the pipeline, with its plans or with --policy");
         add_common(*replay, replay_flags);
         afore::cli::add_planning_flags(*replay, replay_flags.planning, true);
-        replay->add_option("--only", replay_flags.only, "Emit only records of this kind");
+        afore::cli::add_choice(*replay, "--only", replay_flags.only, "Emit only records of this kind",
+                               afore::cli::record_kinds());
         replay->add_flag("--timeline", replay_flags.timeline, "Emit an operation record for everything a worker did");
         replay->final_callback([&, replay] {
           afore::cli::refuse_terminal_stdin(replay_flags.input, *replay);
@@ -42,7 +43,8 @@ int main(int argc, char** argv) {
             ->capture_default_str();
         afore::cli::add_choice(*compare, "--format", compare_flags.format, "Table for people, or summary records",
                                {"table", "json"});
-        compare->add_option("--summaries", compare_flags.summaries, "Also write the summary records to FILE");
+        compare->add_option("--summaries", compare_flags.summaries,
+                            "Also write the summary records to FILE, which must not exist");
         compare->final_callback([&, compare] {
           afore::cli::refuse_terminal_stdin(compare_flags.input, *compare);
           afore::serve::compare(compare_flags);

@@ -5,6 +5,7 @@
 #include "afore-serve/feed.h"
 #include "afore-serve/setup.h"
 #include "pipeline/plan_source.h"
+#include "pipeline/planner.h"
 #include "util/error.h"
 
 namespace afore::serve {
@@ -26,8 +27,10 @@ class Replay {
  private:
   void begin(const std::optional<Header>& header, std::string_view raw);
   void on_target(const Demand& demand, const Batch* batch, const Plan* plan);
-  void start(int experts);
+  void start(int experts, const Plan* first);
+  void set_placement(const PlacementRecord& record);
   void finish(bool interrupted);
+  bool plans_anew() const { return !flags_.planning.policy.empty(); }
   bool wants(std::string_view kind) const { return flags_.only.empty() || flags_.only == kind; }
   template <class R>
   void emit(const char* kind, const R& record) {
@@ -40,8 +43,8 @@ class Replay {
   const volatile int* interrupted_ = nullptr;
   std::optional<Header> header_;
   std::optional<cli::Setup> setup_;
-  pipeline::EmbeddedPlans* embedded_ = nullptr;  // owned by plans_
-  std::unique_ptr<pipeline::PlanSource> plans_;
+  std::unique_ptr<pipeline::Planner> planner_;  // with --policy
+  std::unique_ptr<pipeline::EmbeddedPlans> plans_;
   std::unique_ptr<host::SimHost> host_;
   std::unique_ptr<pipeline::Yardstick> yardstick_;
   std::vector<PlacementRecord> early_;  // before the first target
@@ -56,10 +59,11 @@ void Replay::begin(const std::optional<Header>& header, std::string_view raw) {
   setup_ = cli::resolve(flags_.planning, known, "none");
   if (!flags_.planning.policy.empty() && header_->planner && !flags_.ignore_plans)
     throw Error(ErrorKind::usage, "--policy on a stream that already has plans", "give --ignore-plans to plan anew");
-  Header gain = cli::gained(*setup_, false);
+  Header gain = cli::gained(*setup_, plans_anew());
   if (!wants("header")) return;
   if (header) {
-    out_.write_line(wire::extend_header(raw, gain, cli::producer("afore-serve")));
+    const std::string line = plans_anew() ? wire::without_planner(raw) : std::string(raw);
+    out_.write_line(wire::extend_header(line, gain, cli::producer("afore-serve")));
   } else {
     gain.producer = header_->producer;
     out_.write_line(wire::to_json(gain));
@@ -67,42 +71,48 @@ void Replay::begin(const std::optional<Header>& header, std::string_view raw) {
 }
 
 // The pipeline exists from the first target on, when the number of experts is known in any case.
-void Replay::start(int experts) {
+void Replay::start(int experts, const Plan* first) {
   if (setup_->model.experts == kAbsent) setup_->model.experts = experts;
   if (setup_->model.top_k == kAbsent)
     throw Error(ErrorKind::usage, "the number of experts per token is not known", "give --top-k N");
-  if (flags_.planning.policy.empty()) {
-    auto plans = std::make_unique<pipeline::EmbeddedPlans>(setup_->model, setup_->cluster, setup_->cost);
-    embedded_ = plans.get();
-    plans_ = std::move(plans);
-  } else {
-    plans_ = pipeline::live_plans(setup_->model, setup_->cluster, setup_->cost, setup_->planner,
-                                  [this](const pipeline::PlannedTarget& planned) {
-                                    if (planned.before) emit("placement", *planned.before);
-                                    emit("plan", planned.plan);
-                                    if (planned.completed) emit("placement", *planned.completed);
-                                  });
-  }
+  plans_ = std::make_unique<pipeline::EmbeddedPlans>(setup_->model, setup_->cluster, setup_->cost);
+  if (plans_anew())
+    planner_ = std::make_unique<pipeline::Planner>(setup_->model, setup_->cluster, setup_->cost, setup_->planner);
   // Plans of the stream are measured by the objective they were made for.
-  const bool planned = embedded_ != nullptr && !flags_.ignore_plans && header_->planner;
+  const bool planned = !plans_anew() && !flags_.ignore_plans && header_->planner;
   yardstick_ = std::make_unique<pipeline::Yardstick>(
       setup_->cluster, setup_->cost, planned ? header_->planner->objective : setup_->planner.limits.objective);
-  for (const PlacementRecord& record : early_) plans_->on_placement(record);
+  for (const PlacementRecord& record : early_) set_placement(record);
   host::SimSink sink;
   sink.observed = [this](const Observed& observed) {
-    if (saw_plan_ || embedded_ == nullptr) emit("observed", observed);
+    if (saw_plan_) emit("observed", observed);
   };
   if (flags_.timeline) sink.operation = [this](const Operation& operation) { emit("operation", operation); };
-  host_ = std::make_unique<host::SimHost>(sim_options(flags_, *setup_), *plans_, std::move(sink));
+  host::SimOptions options = sim_options(flags_, *setup_);
+  // A stream planned without overlap is run without it: its plans say so.
+  if (first != nullptr && first->window_source == "no_overlap") options.overlap = false;
+  host_ = std::make_unique<host::SimHost>(options, *plans_, std::move(sink));
 }
 
+void Replay::set_placement(const PlacementRecord& record) {
+  plans_->on_placement(record);
+  if (planner_) planner_->set_placement(record);
+}
+
+// With --policy the plan is made here, right behind its demand: planning depends on the stream's order alone.
 void Replay::on_target(const Demand& demand, const Batch* batch, const Plan* plan) {
   if (*interrupted_ != 0) throw Error(ErrorKind::interrupted, "interrupted");
-  if (!host_) start(static_cast<int>(demand.counts.size()));
-  if (plan != nullptr && !flags_.planning.policy.empty() && !flags_.ignore_plans)
-    throw Error(ErrorKind::usage, "--policy on a stream that already has plans", "give --ignore-plans to plan anew");
+  if (!host_) start(static_cast<int>(demand.counts.size()), plan);
+  pipeline::PlannedTarget planned;
+  if (planner_) {
+    planned = planner_->plan(demand);
+    if (planned.before) emit("placement", *planned.before);
+    emit("plan", planned.plan);
+    if (planned.completed) emit("placement", *planned.completed);
+    plan = &planned.plan;
+  }
   if (plan != nullptr) saw_plan_ = true;
-  if (embedded_ != nullptr) embedded_->push(demand, flags_.ignore_plans ? nullptr : plan);
+  plans_->push(demand, plan);
   host_->push(demand, batch, yardstick_->measure(demand));
 }
 
@@ -112,19 +122,21 @@ void Replay::run() {
   FeedHandler handler;
   handler.begin = [this](const std::optional<Header>& header, std::string_view raw) { begin(header, raw); };
   handler.pass = [this](std::string_view raw, std::string_view kind) {
+    if (kind == "plan" && plans_anew() && !flags_.ignore_plans)
+      throw Error(ErrorKind::usage, "--policy on a stream that already has plans", "give --ignore-plans to plan anew");
     const bool dropped = flags_.ignore_plans && (kind == "plan" || kind == "placement" || kind == "observed");
     if (wants(kind) && !dropped) out_.write_line(raw);
   };
   handler.placement = [this](const PlacementRecord& record) {
     if (flags_.ignore_plans) return;
-    if (plans_) plans_->on_placement(record);
+    if (plans_) set_placement(record);
     else early_.push_back(record);
   };
   handler.target = [this](const Demand& demand, const Batch* batch, const Plan* plan) {
     on_target(demand, batch, plan);
   };
   try {
-    Feed(stream_, std::move(handler)).run();
+    Feed(stream_, !plans_anew() && !flags_.ignore_plans, std::move(handler)).run();
     if (host_) host_->finish();
   } catch (const Error& error) {
     // What was done before stands: results of whole targets, and on an interrupt a marked summary.

@@ -9,7 +9,7 @@ host::SimOptions sim_options(const ServeFlags& flags, const cli::Setup& setup) {
   options.model = setup.model;
   options.cluster = setup.cluster;
   options.layer_cost = setup.cost;
-  options.pipeline_cost = pipeline_cost(setup.profile, setup.model);
+  options.pipeline_cost = pipeline_cost(setup.profile, setup.sized);
   options.overlap = setup.planner.overlap;
   options.kv_tokens = flags.kv_tokens;
   return options;

@@ -13,7 +13,7 @@ void settle(std::int64_t& value, std::int64_t flag, const char* what, const char
   if (value != kAbsent && value != flag)
     throw Error(ErrorKind::usage,
                 fmt::format("{} {} contradicts the header, which says {} {}", name, flag, value, what),
-                "drop the flag, or import the stream anew");
+                "drop the flag, or plan the stream anew (afore-plan --replan, afore-serve --ignore-plans)");
   value = flag;
 }
 
@@ -38,6 +38,11 @@ HardwareProfile resolve_profile(const PlanningFlags& flags, const std::optional<
 }
 
 }  // namespace
+
+std::vector<std::string> record_kinds() {
+  return {"header", "batch",    "demand",    "routing",    "placement",
+          "plan",   "observed", "operation", "completion", "summary"};
+}
 
 void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
   if (with_policy) add_choice(app, "--policy", flags.policy, "Placement policy", {"static", "eplb", "afore", "ideal"});
@@ -88,24 +93,31 @@ Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, c
   fill(setup.cluster.tile_tokens, 64);
   fill(setup.cluster.attention_workers, setup.cluster.ffn_workers);
   fill(setup.cluster.microbatches, 1);
+  constexpr std::int64_t kMaxSlots = std::int64_t{1} << 24;  // of one layer, all workers together
+  if (setup.cluster.ffn_workers * setup.cluster.redundant_slots > kMaxSlots)
+    throw Error(ErrorKind::usage,
+                fmt::format("{} workers with {} redundant slots each are more than 2^24 slots per layer",
+                            setup.cluster.ffn_workers, setup.cluster.redundant_slots),
+                "fewer --slots");
 
   setup.profile = resolve_profile(flags, header);
   const bool measured = setup.profile.ffn_c1_ns != kAbsent && setup.profile.ffn_c2_ns != kAbsent;
-  ModelSpec sized = setup.model;
+  ModelSpec& sized = setup.sized;
+  sized = setup.model;
   if (!flags.model.empty()) {
     ModelSpec preset = load_model_preset(flags.model);
     preset.layers = kAbsent;
     preset.moe_layers.clear();
     fill_absent(setup.model, preset);
     sized = setup.model;
-  } else if (!has_sizes(sized) && !measured && !(header && header->planner)) {
+  } else if (!has_sizes(sized)) {
     fill_absent(sized, load_model_preset("glm-4.5-air"));
-    warn("the stream does not say how large an expert is: times are those of glm-4.5-air (give --model PRESET)");
+    if (!measured)
+      warn("the stream does not say how large an expert is: times are those of glm-4.5-air (give --model PRESET)");
   }
   setup.cost = header && header->planner && flags.cost.empty()
                    ? header->planner->cost
                    : layer_cost(setup.profile, sized, setup.cluster.tile_tokens);
-  if (sized.hidden > 0) fill(setup.model.hidden, sized.hidden);
 
   pipeline::PlannerOptions& planner = setup.planner;
   planner.policy = flags.policy.empty() ? default_policy : flags.policy;

@@ -21,12 +21,16 @@ struct PlanningFlags {
   bool no_duplicates = false;
 };
 
+// The kinds of records a stream may have, for --only.
+std::vector<std::string> record_kinds();
+
 // `with_policy`: --policy, whose default is set by the tool.
 void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy);
 
 // Everything a planner, a simulator or a verifier needs to know.
 struct Setup {
-  ModelSpec model;
+  ModelSpec model;  // as the stream and the flags have it
+  ModelSpec sized;  // the same, with sizes assumed where nothing says them: for times only, never written
   ClusterSpec cluster;
   HardwareProfile profile;
   LayerCost cost;
