@@ -37,7 +37,8 @@ _afore_plan() {
     ':--objective') words='time tiles' ;;
     ':--gain-rule') words='on off' ;;
     ':--overlap') words='on off' ;;
-    ':--workers' | ':--slots' | ':--tile-tokens' | ':--attention-workers' | ':--microbatches' | ':--top-k' | ':--model' | ':--cost' | ':--copy-budget' | ':--window-us' | ':--window-steps' | ':--eplb-interval' | ':--eplb-step-bytes' | ':--eplb-groups' | ':--eplb-nodes' | ':--only' | ':--explain') ;;
+    ':--only') words='header batch demand routing placement plan observed operation completion summary' ;;
+    ':--workers' | ':--slots' | ':--tile-tokens' | ':--attention-workers' | ':--microbatches' | ':--top-k' | ':--model' | ':--cost' | ':--copy-budget' | ':--window-us' | ':--window-steps' | ':--eplb-interval' | ':--eplb-step-bytes' | ':--eplb-groups' | ':--eplb-nodes' | ':--explain') ;;
     *)
       case "$path" in
         '') words='--version -h --help --policy --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify' ;;
@@ -64,7 +65,8 @@ _afore_serve() {
     'replay:--objective') words='time tiles' ;;
     'replay:--gain-rule') words='on off' ;;
     'replay:--overlap') words='on off' ;;
-    'replay:--kv-tokens' | 'replay:--workers' | 'replay:--slots' | 'replay:--tile-tokens' | 'replay:--attention-workers' | 'replay:--microbatches' | 'replay:--top-k' | 'replay:--model' | 'replay:--cost' | 'replay:--copy-budget' | 'replay:--window-us' | 'replay:--window-steps' | 'replay:--eplb-interval' | 'replay:--eplb-step-bytes' | 'replay:--eplb-groups' | 'replay:--eplb-nodes' | 'replay:--only') ;;
+    'replay:--only') words='header batch demand routing placement plan observed operation completion summary' ;;
+    'replay:--kv-tokens' | 'replay:--workers' | 'replay:--slots' | 'replay:--tile-tokens' | 'replay:--attention-workers' | 'replay:--microbatches' | 'replay:--top-k' | 'replay:--model' | 'replay:--cost' | 'replay:--copy-budget' | 'replay:--window-us' | 'replay:--window-steps' | 'replay:--eplb-interval' | 'replay:--eplb-step-bytes' | 'replay:--eplb-groups' | 'replay:--eplb-nodes') ;;
     'compare:--host') words='sim' ;;
     'compare:--demand-source') words='prefetch last_step window' ;;
     'compare:--objective') words='time tiles' ;;

@@ -111,7 +111,7 @@ TEST(Planner, TheLeastRecentlyUsedReplicaGoes) {
 
 TEST(Planner, WhereTheWindowComesFrom) {
   PlannerOptions o = options("static");
-  const ClusterSpec c = cluster(1, 2, 1, 64, 1);
+  const ClusterSpec c = cluster(1, 2, 1, 64, 3);
   {
     Planner planner(kModel, c, small_cost(), o);
     const Plan plan = planner.plan(demand({0, 3, 0}, {64, 1})).plan;
@@ -127,6 +127,13 @@ TEST(Planner, WhereTheWindowComesFrom) {
     EXPECT_EQ(plan.ffn_ns, 10 + 1000 + 5);
     plan = planner.plan(demand({0, 5, 0}, {64, 1})).plan;  // the preceding target in the stream, any layer
     EXPECT_EQ(plan.window_ns, 1015);
+  }
+  for (const int microbatches : {1, 2}) {  // nothing precedes that could hide a copy
+    Planner planner(kModel, cluster(1, 2, 1, 64, microbatches), small_cost(), o);
+    planner.plan(demand({0, 3, 0}, {640, 1}));
+    const Plan plan = planner.plan(demand({0, 5, 0}, {64, 1})).plan;
+    EXPECT_EQ(plan.window_source, "few_microbatches");
+    EXPECT_EQ(plan.window_ns, 0);
   }
   o.overlap = false;
   {
@@ -206,7 +213,7 @@ TEST(Planner, RefusesMoreMicrobatchesThanItKeepsSlotsFor) {
                 [&] {
                   planner.plan(demand({0, 3, 2}, {64, 1}));
                 },
-                ErrorKind::usage),
+                ErrorKind::data),
             "step 0 layer 3 is of microbatch 2, but there are only 2, counted from 0");
 }
 

@@ -14,7 +14,7 @@ for objective in time tiles; do
     done
   done
 done
-afore-plan --policy afore --objective tiles --workers 5 --slots 1 --tile-tokens 16 stream > planned
+afore-plan --policy afore --window-us 400 --objective tiles --workers 5 --slots 1 --tile-tokens 16 stream > planned
 tamper() {
   sed -E "$(grep -n "$1" planned | head -n 1 | cut -d: -f1)$2" planned > tampered
   cmp -s planned tampered && echo "not changed: $2"

@@ -10,7 +10,7 @@ for shape in lognormal zipf; do
   hash "synth $shape" < synth
   for policy in static eplb afore ideal; do
     for objective in time tiles; do
-      flags="--policy $policy --objective $objective --workers 6 --slots 1 --tile-tokens 16 --eplb-interval 3"
+      flags="--policy $policy --objective $objective --workers 6 --slots 1 --tile-tokens 16 --eplb-interval 3 --window-us 200"
       for input in stream synth; do
         [[ $input == stream && $shape == zipf ]] && continue
         name=$input
@@ -27,5 +27,5 @@ done
 for source in last_step window; do
   afore-plan --policy afore --demand-source $source --workers 6 --tile-tokens 16 stream | hash "plan from $source"
 done
-afore-serve compare --workers 6 --tile-tokens 16 --eplb-interval 3 stream | hash 'compare'
+afore-serve compare --workers 6 --tile-tokens 16 --eplb-interval 3 --window-us 200 stream | hash 'compare'
 afore-serve compare --workers 6 --tile-tokens 16 --eplb-interval 3 --format json --overlap off stream | hash 'compare, no overlap'

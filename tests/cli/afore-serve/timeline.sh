@@ -2,7 +2,7 @@
 # A worker does one thing at a time on each lane, and everything a target needs happens once.
 set -euo pipefail
 STEPS=4 source "$AFORE_SOURCE_DIR/tests/data/tiny_stream.sh"
-for flags in '--policy afore' '--policy eplb --eplb-interval 2' '--policy afore --overlap off --gain-rule off'; do
+for flags in '--policy afore --window-us 400' '--policy eplb --eplb-interval 2' '--policy afore --overlap off --gain-rule off'; do
   # shellcheck disable=SC2086
   afore-serve replay --timeline $flags --workers 4 --attention-workers 2 --tile-tokens 16 stream > out
   kind operation out | jq -r '[.worker, .lane, .start_ns, .end_ns] | @tsv' | sort -k1,1 -k2,2 -k3,3n -k4,4n |
