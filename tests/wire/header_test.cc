@@ -26,6 +26,16 @@ TEST(Headers, EqualOnesAndComplementsMerge) {
   EXPECT_EQ(decoder.header()->cluster.ffn_workers, 2);
 }
 
+TEST(Headers, ALaterOneAgreesWithTheFirstDemand) {
+  RecordDecoder decoder("stdin");
+  decoder.decode(R"({"kind":"header","v":1})", 1);
+  decoder.decode(kDemand, 2);
+  EXPECT_EQ(error_of([&] { decoder.decode(R"({"kind":"header","v":1,"model":{"experts":5}})", 3); }),
+            "stdin:3: this header says model/experts = 5, the stream's first demand has 4 | "
+            "streams of different runs cannot be joined");
+  EXPECT_EQ(error_of([&] { decoder.decode(R"({"kind":"header","v":1,"model":{"experts":4}})", 4); }), "no error");
+}
+
 TEST(Headers, Conflicts) {
   const std::string hint = " | streams of different runs cannot be joined";
   EXPECT_EQ(error_after_header(R"({"kind":"header","v":1,"model":{"top_k":4}})"),
