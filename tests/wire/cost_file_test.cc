@@ -1,3 +1,6 @@
+#include <fstream>
+#include <iterator>
+
 #include "core/cost_model.h"
 #include "wire_test_util.h"
 
@@ -5,6 +8,12 @@ namespace afore::wire {
 namespace {
 
 std::string h100() { return to_json(*find_hardware_profile("h100")); }
+
+std::string replaced_all(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
 
 std::string error_in(const std::string& text) {
   return error_of([&] { parse_cost_file(text, "h.json"); });
@@ -31,6 +40,18 @@ TEST(CostFile, WrittenForm) {
 TEST(CostFile, RatesMayBeIntegersAndTextMayBeIndented) {
   const std::string text = replaced(replaced(h100(), "4.5e+11", "450000000000"), ",", ",\n  ");
   EXPECT_EQ(parse_cost_file(text + "\n", "x"), *find_hardware_profile("h100"));
+}
+
+TEST(CostFile, TheOneInTheManualIsTheBuiltInOne) {
+  std::ifstream file(AFORE_SOURCE_DIR "/docs/metrics.md");
+  const std::string manual((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string open = "```json\n{\"name\":\"h100\"";
+  const std::size_t fence = manual.find(open);
+  ASSERT_NE(fence, std::string::npos);
+  const std::size_t begin = fence + std::string("```json\n").size();
+  const std::string text = manual.substr(begin, manual.find("```", begin) - begin);
+  EXPECT_EQ(parse_cost_file(text, "metrics.md"), *find_hardware_profile("h100"));
+  EXPECT_EQ(replaced_all(replaced_all(text, "\n ", ""), "\n", ""), h100());
 }
 
 TEST(CostFile, Errors) {
