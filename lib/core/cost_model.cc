@@ -9,7 +9,25 @@
 namespace afore {
 namespace {
 
-Nanos whole_ns(double ns) { return static_cast<Nanos>(std::floor(ns + 0.5)); }
+// So that sums of many stay far from the end of 64 bits. NaN and infinity are refused too.
+constexpr double kMaxOperationNs = 1e15;
+// Of one tile or one expert: what headers and cost files may say.
+constexpr Nanos kMaxUnitNs = 1'000'000'000;
+
+const char* const kCostHint = "check the rates of the cost file and the sizes of the model";
+
+Nanos whole_ns(double ns) {
+  if (!(ns < kMaxOperationNs))
+    throw Error(ErrorKind::data, "the cost model gives an operation of over 11 days", kCostHint);
+  return static_cast<Nanos>(std::floor(ns + 0.5));
+}
+
+Nanos unit_ns(double ns, const char* what) {
+  const Nanos whole = whole_ns(ns);
+  if (whole > kMaxUnitNs)
+    throw Error(ErrorKind::data, std::string("the cost model gives ") + what + " of over a second", kCostHint);
+  return std::max<Nanos>(1, whole);
+}
 
 // Peak rates, HBM and NVLink from public data sheets; 0.8 of HBM and the 10 us point-to-point latency are the
 // empirical factors published with the measured tables cited in docs/metrics.md; 0.6 of the tensor-core peak is an
@@ -58,14 +76,15 @@ LayerCost layer_cost(const HardwareProfile& profile, const ModelSpec& model, std
     const double weights = 3.0 * static_cast<double>(model.hidden) * static_cast<double>(model.moe_intermediate);
     const bool one_byte = model.expert_bytes > 0 && static_cast<double>(model.expert_bytes) < 1.5 * weights;
     const double rate = profile.flops_per_s * profile.flops_efficiency * (one_byte ? 2 : 1);
-    cost.c1_ns = std::max<Nanos>(1, whole_ns(static_cast<double>(tile_tokens) * 2.0 * weights / rate * 1e9));
+    cost.c1_ns = unit_ns(static_cast<double>(tile_tokens) * 2.0 * weights / rate * 1e9, "a tile");
   }
   if (profile.ffn_c2_ns != kAbsent) {
     cost.c2_ns = profile.ffn_c2_ns;
   } else {
     require(model.expert_bytes, "expert_bytes");
-    cost.c2_ns = std::max<Nanos>(1, whole_ns(static_cast<double>(model.expert_bytes) /
-                                             (profile.memory_bytes_per_s * profile.memory_efficiency) * 1e9));
+    cost.c2_ns = unit_ns(
+        static_cast<double>(model.expert_bytes) / (profile.memory_bytes_per_s * profile.memory_efficiency) * 1e9,
+        "an activated expert");
   }
   cost.expert_bytes = std::max<std::int64_t>(0, model.expert_bytes);
   cost.copy_ns =
@@ -79,9 +98,7 @@ Nanos PipelineCost::attention_ns(std::int64_t tokens, std::int64_t kv_tokens) co
   return attention_c0_ns + whole_ns(std::max(memory, arithmetic));
 }
 
-Nanos PipelineCost::transfer_ns(std::int64_t bytes) const {
-  return link_latency_ns + whole_ns(link_ns_per_byte * static_cast<double>(bytes));
-}
+Nanos PipelineCost::transfer_ns(double bytes) const { return link_latency_ns + whole_ns(link_ns_per_byte * bytes); }
 
 PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& model) {
   require(model.hidden, "hidden size");

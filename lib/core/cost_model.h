@@ -51,10 +51,10 @@ struct LayerCost {
 
 // c1 = tile_tokens * 6 * hidden * moe_intermediate / (flops * efficiency), c2 = expert_bytes / (memory * efficiency),
 // both at least 1 ns, unless the profile carries measured ones. Needs hidden, moe_intermediate, expert_bytes or
-// measured values: otherwise Error{usage} naming what is absent.
+// measured values: otherwise Error{usage} naming what is absent. Error{data} for a unit of over a second.
 LayerCost layer_cost(const HardwareProfile& profile, const ModelSpec& model, std::int64_t tile_tokens);
 
-// Times of the attention side and of the links, for the simulator.
+// Times of the attention side and of the links, for the simulator. Both throw Error{data} for 1e15 ns and more.
 struct PipelineCost {
   Nanos attention_c0_ns = 0;
   double attention_weight_ns = 0;     // reading the attention weights of a layer once
@@ -69,7 +69,8 @@ struct PipelineCost {
 
   // max(memory, arithmetic) + c0 (roofline of one attention layer).
   Nanos attention_ns(std::int64_t tokens, std::int64_t kv_tokens) const;
-  Nanos transfer_ns(std::int64_t bytes) const;
+  // A double, as products of accepted sizes may leave 64 bits.
+  Nanos transfer_ns(double bytes) const;
 };
 PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& model);
 

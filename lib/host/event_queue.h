@@ -18,8 +18,11 @@ class EventQueue {
     Payload payload;
   };
 
+  // Error{data} from 2^62 ns on.
   void push(Nanos at_ns, const Payload& payload) {
     AFORE_CHECK(at_ns >= now_, "an event lies in the past");
+    if (at_ns >= kEndOfTime)
+      throw Error(ErrorKind::data, "simulated time is beyond 2^62 ns", "check the cost file and the counts");
     heap_.push({at_ns, next_++, payload});
   }
   // The next event; time moves to it.
@@ -33,6 +36,7 @@ class EventQueue {
   Nanos now() const { return now_; }
 
  private:
+  static constexpr Nanos kEndOfTime = Nanos{1} << 62;  // so that a time plus one operation never wraps
   struct Later {
     bool operator()(const Event& a, const Event& b) const {
       return a.at_ns != b.at_ns ? a.at_ns > b.at_ns : a.sequence > b.sequence;

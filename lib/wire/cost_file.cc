@@ -1,4 +1,6 @@
 #include <set>
+#include <string>
+#include <vector>
 
 #include "wire/json_tree.h"
 #include "wire/json_writer.h"
@@ -8,6 +10,11 @@ namespace afore::wire {
 namespace {
 
 enum class Role { rate, efficiency, time, measured };
+
+// What the arithmetic of the simulator stays exact and in range with.
+constexpr double kMaxRate = 1e20;
+constexpr double kLeastEfficiency = 0.001;
+constexpr Nanos kMaxTimeNs = 1'000'000'000;
 
 // Calls `visit(key, field, role)` in written order.
 template <class Profile, class Visit>
@@ -36,14 +43,30 @@ struct Reader {
   void operator()(const char* key, double& to, Role role) const {
     const JsonValue value = object.required(key);
     to = value.number();
-    if (to <= 0) value.fail(role == Role::rate ? "a rate must be above 0" : "an efficiency must be above 0");
-    if (role == Role::efficiency && to > 1) value.fail("an efficiency must not be above 1");
+    if (role == Role::rate && !(to >= 1 && to <= kMaxRate)) value.fail("a rate must be from 1 to 1e20 per second");
+    if (role == Role::efficiency && !(to > kLeastEfficiency && to <= 1))
+      value.fail("an efficiency must be above 0.001 and at most 1");
   }
   void operator()(const char* key, Nanos& to, Role role) const {
     const JsonValue value = role == Role::measured ? object.find(key) : object.required(key);
-    if (value) to = value.integer(0, kMaxInteger, "time");
+    if (value) to = value.integer(role == Role::measured ? 1 : 0, kMaxTimeNs, "time");
   }
 };
+
+// All of them at once: who writes a file by hand wants the whole list.
+void check_missing(ObjectReader& object) {
+  std::vector<std::string> missing;
+  if (!object.find("name")) missing.push_back("name");
+  HardwareProfile profile;
+  visit_profile(profile, [&](const char* key, auto&, Role role) {
+    if (role != Role::measured && !object.find(key)) missing.push_back(key);
+  });
+  if (missing.empty()) return;
+  std::string list;
+  for (const std::string& key : missing) list += (list.empty() ? "" : ", ") + key;
+  object.value().fail(missing.size() == 1 ? "the key " + list + " is missing" : "the keys " + list + " are missing",
+                      "docs/metrics.md has a whole file to start from");
+}
 
 struct Writer {
   JsonWriter& json;
@@ -64,6 +87,7 @@ HardwareProfile parse_cost_file(std::string_view text, const std::string& source
   visit_profile(profile, [&](const char* key, auto&, Role) { known.insert(key); });
   for (const JsonValue member : root)
     if (!known.contains(member.key())) member.fail("unknown key", "docs/metrics.md lists the keys of a cost file");
+  check_missing(object);
   const JsonValue name = object.required("name");
   profile.name = name.string();
   if (profile.name.empty()) name.fail("the name is empty");

@@ -16,6 +16,7 @@ inline constexpr std::int64_t kMaxIndex = std::int64_t{1} << 20;
 struct DecodeContext {
   const Header* header = nullptr;  // null before one was seen
   const ReadOptions* options = nullptr;
+  std::int64_t demand_experts = kAbsent;  // counts in the stream's first demand
 
   std::int64_t experts() const;
   std::int64_t ffn_workers() const;

@@ -3,6 +3,17 @@
 namespace afore::wire {
 namespace {
 
+// Far beyond any model or cluster, and small enough that products of them stay in range. Clusters as the flags.
+constexpr std::int64_t kMaxWidth = 1 << 24;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
+constexpr std::int64_t kMaxCachedBytes = std::int64_t{1} << 32;
+constexpr std::int64_t kMaxWorkers = 100'000;
+constexpr std::int64_t kMaxRedundantSlots = 10'000;
+constexpr std::int64_t kMaxTileTokens = 1 << 20;
+constexpr std::int64_t kMaxMicrobatches = 1'000;
+constexpr Nanos kMaxUnitNs = 1'000'000'000;
+constexpr Nanos kMaxCopyNs = 1'000'000'000'000'000;
+
 void read_size(ObjectReader& object, const char* key, std::int64_t min, std::int64_t max, std::int64_t& to) {
   if (const JsonValue value = object.find(key)) to = value.integer(min, max, key);
 }
@@ -30,22 +41,22 @@ ModelSpec read_model(ObjectReader object) {
   if (const JsonValue list = object.find("moe_layers")) model.moe_layers = read_moe_layers(list);
   read_size(object, "experts", 1, kMaxIndex, model.experts);
   read_size(object, "top_k", 1, kMaxIndex, model.top_k);
-  read_size(object, "hidden", 1, kMaxInteger, model.hidden);
-  read_size(object, "moe_intermediate", 1, kMaxInteger, model.moe_intermediate);
-  read_size(object, "expert_bytes", 1, kMaxInteger, model.expert_bytes);
-  read_size(object, "attention_bytes", 0, kMaxInteger, model.attention_bytes);
-  read_size(object, "kv_bytes_per_token", 0, kMaxInteger, model.kv_bytes_per_token);
+  read_size(object, "hidden", 1, kMaxWidth, model.hidden);
+  read_size(object, "moe_intermediate", 1, kMaxWidth, model.moe_intermediate);
+  read_size(object, "expert_bytes", 1, kMaxBytes, model.expert_bytes);
+  read_size(object, "attention_bytes", 0, kMaxBytes, model.attention_bytes);
+  read_size(object, "kv_bytes_per_token", 0, kMaxCachedBytes, model.kv_bytes_per_token);
   if (const std::string fault = model_fault(model); !fault.empty()) object.value().fail(fault);
   return model;
 }
 
 ClusterSpec read_cluster(ObjectReader object) {
   ClusterSpec cluster;
-  read_size(object, "attention_workers", 1, kMaxIndex, cluster.attention_workers);
-  read_size(object, "ffn_workers", 1, kMaxIndex, cluster.ffn_workers);
-  read_size(object, "redundant_slots", 0, kMaxIndex, cluster.redundant_slots);
-  read_size(object, "tile_tokens", 1, kMaxInteger, cluster.tile_tokens);
-  read_size(object, "microbatches", 1, kMaxIndex, cluster.microbatches);
+  read_size(object, "attention_workers", 1, kMaxWorkers, cluster.attention_workers);
+  read_size(object, "ffn_workers", 1, kMaxWorkers, cluster.ffn_workers);
+  read_size(object, "redundant_slots", 0, kMaxRedundantSlots, cluster.redundant_slots);
+  read_size(object, "tile_tokens", 1, kMaxTileTokens, cluster.tile_tokens);
+  read_size(object, "microbatches", 1, kMaxMicrobatches, cluster.microbatches);
   return cluster;
 }
 
@@ -58,12 +69,12 @@ PlannerSpec read_planner(ObjectReader object) {
   planner.gain_rule = object.required("gain_rule").boolean();
   ObjectReader cost(object.required("cost"));
   planner.cost_name = cost.required("name").string();
-  planner.cost.c0_ns = cost.required("c0_ns").integer();
-  planner.cost.c1_ns = cost.required("c1_ns").integer();
-  planner.cost.c2_ns = cost.required("c2_ns").integer();
-  planner.cost.tile_tokens = cost.required("tile_tokens").integer(1);
-  planner.cost.expert_bytes = cost.required("expert_bytes").integer();
-  planner.cost.copy_ns = cost.required("copy_ns").integer();
+  planner.cost.c0_ns = cost.required("c0_ns").integer(0, kMaxUnitNs, "c0_ns");
+  planner.cost.c1_ns = cost.required("c1_ns").integer(1, kMaxUnitNs, "c1_ns");
+  planner.cost.c2_ns = cost.required("c2_ns").integer(0, kMaxUnitNs, "c2_ns");
+  planner.cost.tile_tokens = cost.required("tile_tokens").integer(1, kMaxTileTokens, "tile_tokens");
+  planner.cost.expert_bytes = cost.required("expert_bytes").integer(0, kMaxBytes, "expert_bytes");
+  planner.cost.copy_ns = cost.required("copy_ns").integer(0, kMaxCopyNs, "copy_ns");
   return planner;
 }
 

@@ -104,8 +104,11 @@ Demand decode_demand(ObjectReader& record, const DecodeContext& context) {
   if (demand.counts.empty()) counts.fail("the list is empty");
   const std::int64_t experts = context.experts();
   if (experts != kMaxIndex && static_cast<std::int64_t>(demand.counts.size()) != experts)
-    counts.fail("the list has " + std::to_string(demand.counts.size()) + " counts, the model " +
-                std::to_string(experts) + " experts");
+    counts.fail(context.header && context.header->model.experts != kAbsent
+                    ? "the list has " + std::to_string(demand.counts.size()) + " counts, the model " +
+                          std::to_string(experts) + " experts"
+                    : std::to_string(demand.counts.size()) + " experts, the stream's first demand has " +
+                          std::to_string(experts));
   if (demand.counts.size() > static_cast<std::size_t>(kMaxIndex)) counts.fail("more than 2^20 experts");
   check_sum(record, counts, demand, context);
   return demand;

@@ -8,7 +8,8 @@
 namespace afore::wire {
 
 std::int64_t DecodeContext::experts() const {
-  return header && header->model.experts != kAbsent ? header->model.experts : kMaxIndex;
+  if (header && header->model.experts != kAbsent) return header->model.experts;
+  return demand_experts != kAbsent ? demand_experts : kMaxIndex;
 }
 
 std::int64_t DecodeContext::ffn_workers() const {
@@ -85,8 +86,9 @@ struct RecordDecoder::Impl {
   ReadOptions options;
   JsonTree tree;
   std::optional<Header> header;
-  bool has_seed = false;      // the merged header's seed was written, not defaulted
-  bool seen_records = false;  // any record but a header
+  bool has_seed = false;                  // the merged header's seed was written, not defaulted
+  bool seen_records = false;              // any record but a header
+  std::int64_t demand_experts = kAbsent;  // counts in the first demand
 };
 
 RecordDecoder::RecordDecoder(std::string source_name, ReadOptions options) : impl_(std::make_unique<Impl>()) {
@@ -128,13 +130,17 @@ Header RecordDecoder::Impl::accept_header(ObjectReader& record) {
   if (!merged.planner) merged.planner = header->planner;
   if (const std::string fault = model_fault(merged.model); !fault.empty())
     record.value().fail("with the header before it, " + fault, "", "model");
+  if (demand_experts != kAbsent && merged.model.experts != kAbsent && merged.model.experts != demand_experts)
+    record.value().fail("this header says model/experts = " + std::to_string(merged.model.experts) +
+                            ", the stream's first demand has " + std::to_string(demand_experts),
+                        "streams of different runs cannot be joined");
   header = std::move(merged);
   has_seed = has_seed || seed_written;
   return decoded;
 }
 
 Record RecordDecoder::Impl::decode_kind(std::string_view kind, ObjectReader& record) {
-  const DecodeContext context{header ? &*header : nullptr, &options};
+  const DecodeContext context{header ? &*header : nullptr, &options, demand_experts};
   if (kind == "demand") return decode_demand(record, context);
   if (kind == "plan") return decode_plan(record, context);
   if (kind == "batch") return decode_batch(record, context);
@@ -159,6 +165,8 @@ Record RecordDecoder::decode(std::string_view line, std::int64_t line_number) {
                    "this afore reads version " + std::to_string(kRecordVersion));
   if (kind == "header") return impl_->accept_header(record);
   impl_->seen_records = true;
+  if (const Demand* demand = std::get_if<Demand>(&decoded); demand && impl_->demand_experts == kAbsent)
+    impl_->demand_experts = static_cast<std::int64_t>(demand->counts.size());
   return decoded;
 }
 

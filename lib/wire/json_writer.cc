@@ -44,8 +44,11 @@ void append_escape(std::string& out, char c) {
 
 }  // namespace
 
-void append_integer(std::string& out, std::int64_t value) {
-  AFORE_CHECK(value <= kMaxInteger && value >= -kMaxInteger, "an integer beyond 2^53 was to be written");
+void append_integer(std::string& out, std::int64_t value, std::string_view key) {
+  if (value > kMaxInteger || value < -kMaxInteger)
+    throw Error(ErrorKind::data,
+                "a value computed from the input is beyond 2^53" + (key.empty() ? "" : " (" + std::string(key) + ")"),
+                "check the sizes, counts and costs of the input: records carry integers up to 2^53");
   char digits[24];
   const auto [end, ec] = std::to_chars(digits, digits + sizeof digits, value);
   out.append(digits, end);
@@ -93,7 +96,7 @@ void JsonWriter::real_or_null(std::string_view name, const std::optional<double>
 
 void JsonWriter::integer_or_null(std::string_view name, const std::optional<std::int64_t>& value) {
   key(name);
-  if (value) append_integer(out_, *value);
+  if (value) append_integer(out_, *value, name);
   else out_ += "null";
 }
 

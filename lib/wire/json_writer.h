@@ -1,6 +1,7 @@
 #pragma once
-// Appends compact JSON to a string. Keys are our own literals; values are escaped. Integers beyond 2^53 and non-finite
-// doubles are our bug (AFORE_CHECK): no reader of the stream would take them.
+// Appends compact JSON to a string. Keys are our own literals; values are escaped. No reader of the stream would
+// take an integer beyond 2^53 (Error{data}: sums and products of accepted input reach it) or a non-finite double (our
+// bug, AFORE_CHECK).
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,7 +10,8 @@
 
 namespace afore::wire {
 
-void append_integer(std::string& out, std::int64_t value);
+// `key` is for the error message.
+void append_integer(std::string& out, std::int64_t value, std::string_view key = {});
 // Shortest form that reads back as the same double; whole numbers keep ".0" (12.0).
 void append_double(std::string& out, double value);
 // With quotes. Bytes that are not UTF-8 become U+FFFD, as no reader would take them.
@@ -29,7 +31,7 @@ class JsonWriter {
 
   void integer(std::string_view name, std::int64_t value) {
     key(name);
-    append_integer(out_, value);
+    append_integer(out_, value, name);
   }
   void string(std::string_view name, std::string_view value) {
     key(name);
@@ -50,14 +52,14 @@ class JsonWriter {
   template <class Integers>
   void integers(std::string_view name, const Integers& values) {
     key(name);
-    items(values);
+    items(values, name);
   }
   template <class Integers>
-  void items(const Integers& values) {
+  void items(const Integers& values, std::string_view name = {}) {
     out_ += '[';
     for (const auto value : values) {
       separate();
-      append_integer(out_, value);
+      append_integer(out_, value, name);
     }
     out_ += ']';
   }

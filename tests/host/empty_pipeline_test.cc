@@ -45,12 +45,13 @@ TEST_P(EmptyPipeline, FirstStepIsFillAndCycles) {
   const std::int64_t pairs = kTokens * stages.top_k;
   const std::int64_t copies = std::min(stages.top_k, stages.ffn_workers);
   const Nanos t_a = stages.attention_ns;
-  const Nanos t_a2f = std::max(link.transfer_ns(kTokens / stages.attention_workers * copies * kRowBytes),
-                               link.transfer_ns(pairs / stages.ffn_workers * kRowBytes));
+  const Nanos t_a2f =
+      std::max(link.transfer_ns(static_cast<double>(kTokens / stages.attention_workers * copies * kRowBytes)),
+               link.transfer_ns(static_cast<double>(pairs / stages.ffn_workers * kRowBytes)));
   const Nanos t_f =
       shape(stages, 1).sim.layer_cost.ffn_ns(pairs / 64 / stages.ffn_workers, kExperts / stages.ffn_workers);
-  const Nanos t_f2a = std::max(link.transfer_ns(pairs / stages.ffn_workers * kRowBytes),
-                               link.transfer_ns(pairs / stages.attention_workers * kRowBytes));
+  const Nanos t_f2a = std::max(link.transfer_ns(static_cast<double>(pairs / stages.ffn_workers * kRowBytes)),
+                               link.transfer_ns(static_cast<double>(pairs / stages.attention_workers * kRowBytes)));
   const Nanos fill = t_a + t_a2f + t_f + t_f2a;
   const Nanos cycle = std::max({t_a, t_a2f, t_f, t_f2a});
   const int least = static_cast<int>((fill + cycle - 1) / cycle);

@@ -61,6 +61,22 @@ TEST(Checks, Demand) {
             "stdin:2: /microbatch: microbatch 2000000 is out of range, there are 1048576");
 }
 
+TEST(Checks, TheFirstDemandSaysHowManyExpertsThereAre) {
+  for (const bool with_header : {false, true}) {
+    RecordDecoder decoder("stdin");
+    if (with_header) decoder.decode(R"({"kind":"header","v":1,"model":{"top_k":2}})", 1);
+    decoder.decode(kDemand, 2);
+    const std::string shorter = replaced(kDemand, "[0,5,1,2]", "[0,5,3]");
+    EXPECT_EQ(error_of([&] { decoder.decode(shorter, 3); }),
+              "stdin:3: /counts: 3 experts, the stream's first demand has 4");
+    EXPECT_EQ(error_of([&] { decoder.decode(kDemand, 4); }), "no error");
+    EXPECT_EQ(error_of([&] {
+                decoder.decode(R"({"kind":"routing","step":0,"layer":1,"microbatch":0,"experts":[[0,4]]})", 5);
+              }),
+              "stdin:5: /experts/0/1: expert 4 is out of range, there are 4");
+  }
+}
+
 TEST(Checks, Versions) {
   EXPECT_EQ(error_after_header(replaced(kDemand, "\"step\"", "\"v\":1,\"step\"")), "no error");
   EXPECT_EQ(error_after_header(replaced(kDemand, "\"step\"", "\"v\":2,\"step\"")),

@@ -1,3 +1,6 @@
+#include <fstream>
+#include <iterator>
+
 #include "core/cost_model.h"
 #include "wire_test_util.h"
 
@@ -5,6 +8,12 @@ namespace afore::wire {
 namespace {
 
 std::string h100() { return to_json(*find_hardware_profile("h100")); }
+
+std::string replaced_all(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
 
 std::string error_in(const std::string& text) {
   return error_of([&] { parse_cost_file(text, "h.json"); });
@@ -15,7 +24,7 @@ TEST(CostFile, RoundTripOfEveryBuiltInProfile) {
     HardwareProfile profile = *find_hardware_profile(name);
     EXPECT_EQ(parse_cost_file(to_json(profile), "x"), profile);
     profile.ffn_c1_ns = 700;
-    profile.ffn_c2_ns = 0;
+    profile.ffn_c2_ns = 1;
     EXPECT_EQ(parse_cost_file(to_json(profile), "x"), profile);
   }
 }
@@ -33,18 +42,46 @@ TEST(CostFile, RatesMayBeIntegersAndTextMayBeIndented) {
   EXPECT_EQ(parse_cost_file(text + "\n", "x"), *find_hardware_profile("h100"));
 }
 
+TEST(CostFile, TheOneInTheManualIsTheBuiltInOne) {
+  std::ifstream file(AFORE_SOURCE_DIR "/docs/metrics.md");
+  const std::string manual((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string open = "```json\n{\"name\":\"h100\"";
+  const std::size_t fence = manual.find(open);
+  ASSERT_NE(fence, std::string::npos);
+  const std::size_t begin = fence + std::string("```json\n").size();
+  const std::string text = manual.substr(begin, manual.find("```", begin) - begin);
+  EXPECT_EQ(parse_cost_file(text, "metrics.md"), *find_hardware_profile("h100"));
+  EXPECT_EQ(replaced_all(replaced_all(text, "\n ", ""), "\n", ""), h100());
+}
+
 TEST(CostFile, Errors) {
   EXPECT_EQ(error_in(""), "h.json: the file is empty");
   EXPECT_EQ(error_in("{"), "h.json: the JSON text ends too early | was it cut off?");
   EXPECT_EQ(error_in("[]"), "h.json: expected an object, found an array");
   EXPECT_EQ(error_in(replaced(h100(), "\"sampling_ns\"", "\"sampling_us\"")),
             "h.json: /sampling_us: unknown key | docs/metrics.md lists the keys of a cost file");
-  EXPECT_EQ(error_in(replaced(h100(), ",\"sampling_ns\":20000", "")), "h.json: /sampling_ns: the key is missing");
+  EXPECT_EQ(error_in(replaced(h100(), ",\"sampling_ns\":20000", "")),
+            "h.json: the key sampling_ns is missing | docs/metrics.md has a whole file to start from");
+  EXPECT_EQ(error_in(R"({"name":"x","flops_per_s":1e12,"flops_efficiency":0.5,"memory_bytes_per_s":1e12,)"
+                     R"("memory_efficiency":0.5,"link_bytes_per_s":1e9,"link_efficiency":0.5,"sampling_ns":1})"),
+            "h.json: the keys link_latency_ns, copy_bytes_per_s, copy_latency_ns, ffn_c0_ns, attention_c0_ns, "
+            "control_latency_ns, scheduler_ns are missing | docs/metrics.md has a whole file to start from");
   EXPECT_EQ(error_in(replaced(h100(), "}", ",\"ffn_c0_ns\":5000}")), "h.json: /ffn_c0_ns: the key stands twice");
-  EXPECT_EQ(error_in(replaced(h100(), "9.89e+14", "0")), "h.json: /flops_per_s: a rate must be above 0");
-  EXPECT_EQ(error_in(replaced(h100(), "3.35e+12", "-1.5")), "h.json: /memory_bytes_per_s: a rate must be above 0");
-  EXPECT_EQ(error_in(replaced(h100(), "0.6", "0.0")), "h.json: /flops_efficiency: an efficiency must be above 0");
-  EXPECT_EQ(error_in(replaced(h100(), "0.6", "1.01")), "h.json: /flops_efficiency: an efficiency must not be above 1");
+  EXPECT_EQ(error_in(replaced(h100(), "9.89e+14", "0")),
+            "h.json: /flops_per_s: a rate must be from 1 to 1e20 per second");
+  EXPECT_EQ(error_in(replaced(h100(), "3.35e+12", "-1.5")),
+            "h.json: /memory_bytes_per_s: a rate must be from 1 to 1e20 per second");
+  EXPECT_EQ(error_in(replaced(h100(), "3.6e+11", "1.1e20")),
+            "h.json: /copy_bytes_per_s: a rate must be from 1 to 1e20 per second");
+  EXPECT_EQ(error_in(replaced(h100(), "\"copy_latency_ns\":10000", "\"copy_latency_ns\":1000000001")),
+            "h.json: /copy_latency_ns: time 1000000001 is above 1000000000");
+  EXPECT_EQ(error_in(replaced(h100(), "}", ",\"ffn_c2_ns\":0}")), "h.json: /ffn_c2_ns: time 0 is below 1");
+  EXPECT_EQ(error_in(replaced(h100(), "}", ",\"ffn_c1_ns\":1000000001}")),
+            "h.json: /ffn_c1_ns: time 1000000001 is above 1000000000");
+  EXPECT_EQ(error_in(replaced(h100(), "0.6", "0.0")),
+            "h.json: /flops_efficiency: an efficiency must be above 0.001 and at most 1");
+  EXPECT_EQ(error_in(replaced(h100(), "0.6", "1.01")),
+            "h.json: /flops_efficiency: an efficiency must be above 0.001 and at most 1");
   EXPECT_EQ(error_in(replaced(h100(), "20000", "-1")), "h.json: /sampling_ns: time is negative");
   EXPECT_EQ(error_in(replaced(h100(), "20000", "2.5")), "h.json: /sampling_ns: expected an integer, found 2.5");
   EXPECT_EQ(error_in(replaced(h100(), "\"h100\"", "\"\"")), "h.json: /name: the name is empty");

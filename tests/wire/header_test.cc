@@ -26,6 +26,16 @@ TEST(Headers, EqualOnesAndComplementsMerge) {
   EXPECT_EQ(decoder.header()->cluster.ffn_workers, 2);
 }
 
+TEST(Headers, ALaterOneAgreesWithTheFirstDemand) {
+  RecordDecoder decoder("stdin");
+  decoder.decode(R"({"kind":"header","v":1})", 1);
+  decoder.decode(kDemand, 2);
+  EXPECT_EQ(error_of([&] { decoder.decode(R"({"kind":"header","v":1,"model":{"experts":5}})", 3); }),
+            "stdin:3: this header says model/experts = 5, the stream's first demand has 4 | "
+            "streams of different runs cannot be joined");
+  EXPECT_EQ(error_of([&] { decoder.decode(R"({"kind":"header","v":1,"model":{"experts":4}})", 4); }), "no error");
+}
+
 TEST(Headers, Conflicts) {
   const std::string hint = " | streams of different runs cannot be joined";
   EXPECT_EQ(error_after_header(R"({"kind":"header","v":1,"model":{"top_k":4}})"),
@@ -56,7 +66,32 @@ TEST(Headers, BadValues) {
   EXPECT_EQ(with(R"("model":{"experts":0})"), "stdin:1: /model/experts: experts 0 is below 1");
   EXPECT_EQ(with(R"("model":{"experts":-1})"), "stdin:1: /model/experts: experts -1 is below 1");
   EXPECT_EQ(with(R"("cluster":{"ffn_workers":9007199254740991})"),
-            "stdin:1: /cluster/ffn_workers: ffn_workers 9007199254740991 is above 1048576");
+            "stdin:1: /cluster/ffn_workers: ffn_workers 9007199254740991 is above 100000");
+  EXPECT_EQ(with(R"("cluster":{"redundant_slots":10001})"),
+            "stdin:1: /cluster/redundant_slots: redundant_slots 10001 is above 10000");
+  EXPECT_EQ(with(R"("cluster":{"tile_tokens":1048577})"),
+            "stdin:1: /cluster/tile_tokens: tile_tokens 1048577 is above 1048576");
+  EXPECT_EQ(with(R"("cluster":{"microbatches":1001})"),
+            "stdin:1: /cluster/microbatches: microbatches 1001 is above 1000");
+  EXPECT_EQ(with(R"("model":{"hidden":16777217})"), "stdin:1: /model/hidden: hidden 16777217 is above 16777216");
+  EXPECT_EQ(with(R"("model":{"expert_bytes":1125899906842625})"),
+            "stdin:1: /model/expert_bytes: expert_bytes 1125899906842625 is above 1125899906842624");
+  EXPECT_EQ(with(R"("model":{"kv_bytes_per_token":4294967297})"),
+            "stdin:1: /model/kv_bytes_per_token: kv_bytes_per_token 4294967297 is above 4294967296");
+  const auto with_cost = [&](const std::string& key, const std::string& value) {
+    std::string cost = R"("c0_ns":1,"c1_ns":1,"c2_ns":0,"tile_tokens":64,"expert_bytes":0,"copy_ns":0})";
+    const std::size_t at = cost.find(key) + key.size() + 2;
+    cost.replace(at, cost.find_first_of(",}", at) - at, value);
+    return with(R"("planner":{"policy":"afore","demand_source":"prefetch","objective":"time","copy_budget":1,)"
+                R"("gain_rule":true,"cost":{"name":"x",)" +
+                cost + "}");
+  };
+  EXPECT_EQ(with_cost("c1_ns", "1"), "no error");
+  EXPECT_EQ(with_cost("c1_ns", "0"), "stdin:1: /planner/cost/c1_ns: c1_ns 0 is below 1");
+  EXPECT_EQ(with_cost("c1_ns", "1000000001"), "stdin:1: /planner/cost/c1_ns: c1_ns 1000000001 is above 1000000000");
+  EXPECT_EQ(with_cost("c0_ns", "1000000001"), "stdin:1: /planner/cost/c0_ns: c0_ns 1000000001 is above 1000000000");
+  EXPECT_EQ(with_cost("copy_ns", "1000000000000001"),
+            "stdin:1: /planner/cost/copy_ns: copy_ns 1000000000000001 is above 1000000000000000");
   EXPECT_EQ(with(R"("model":{"experts":4,"top_k":5})"), "stdin:1: /model: top_k 5 is above experts 4");
   EXPECT_EQ(with(R"("model":{"layers":4,"moe_layers":[1,4]})"),
             "stdin:1: /model: moe_layers reach layer 4, layers is 4");

@@ -70,6 +70,18 @@ TEST(RoundTrip, HeaderSeedBeyondJsonIntegersIsRefused) {
             "the seed 9007199254740993 is beyond 2^53 | headers carry the seed as a JSON integer");
 }
 
+TEST(RoundTrip, ValuesBeyondJsonIntegersAreTheInputsFault) {
+  const std::string hint = " | check the sizes, counts and costs of the input: records carry integers up to 2^53";
+  Batch batch;
+  batch.kv_tokens = (std::int64_t{1} << 53) + 1;
+  EXPECT_EQ(error_of([&] { to_json(batch); }), "a value computed from the input is beyond 2^53 (kv_tokens)" + hint);
+  batch.kv_tokens = std::int64_t{1} << 53;
+  EXPECT_EQ(error_of([&] { to_json(batch); }), "no error");
+  batch.per_attention_worker = {1, std::numeric_limits<std::int64_t>::min()};
+  EXPECT_EQ(error_of([&] { to_json(batch); }),
+            "a value computed from the input is beyond 2^53 (per_attention_worker)" + hint);
+}
+
 TEST(RoundTrip, Batch) {
   const Batch batch{17, 1, 128, 3, 91022, {64, 64}, {"r7", "r\"8\n"}, {"r2"}};
   const Batch back = round_trip(batch);

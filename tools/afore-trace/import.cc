@@ -10,7 +10,7 @@ namespace afore::cli {
 namespace {
 
 constexpr std::int64_t kMaxConcurrent = 1 << 24;
-constexpr std::int64_t kMaxMicrobatches = 4096;
+constexpr std::int64_t kMaxMicrobatches = 1000;
 constexpr std::int64_t kMaxSteps = std::int64_t{1} << 40;
 
 // An option of one format, given with the other, is a mistake worth a message.

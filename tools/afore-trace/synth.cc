@@ -103,7 +103,7 @@ void add_synth(CLI::App& app) {
   sub->add_option("--layers", o->layers, "Only these layers (absolute indices, like 1-3,7)");
   add_int(*sub, "--steps", o->steps, "Steps after warm-up", 1, kMaxSteps);
   add_int(*sub, "--warmup-steps", o->warmup_steps, "Steps before, of phase warmup", 0, kMaxSteps);
-  add_int(*sub, "--microbatches", o->microbatches, "Microbatches per step", 1, 4096);
+  add_int(*sub, "--microbatches", o->microbatches, "Microbatches per step", 1, 1000);
   add_int(*sub, "--tokens", o->tokens, "Tokens per microbatch and step", 1, std::int64_t{1} << 32)
       ->required()
       ->default_str("");

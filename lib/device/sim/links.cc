@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace afore::device {
+namespace {
+
+double bytes_of(std::int64_t rows, const PipelineCost& cost) {
+  return static_cast<double>(rows) * static_cast<double>(cost.activation_bytes);
+}
+
+}  // namespace
 
 SimLinks::SimLinks(const PipelineCost& cost, int attention_workers, int ffn_workers)
     : cost_(cost),
@@ -16,19 +23,19 @@ void SimLinks::a2f(Nanos ready_ns, std::span<const std::int64_t> tokens, std::in
   // Every FFN worker hears from every attention worker, so nothing is whole before the slowest sender is through.
   Nanos sent = 0, start = ready_ns;
   for (std::size_t a = 0; a < a_out_.size(); ++a) {
-    a_out_[a] =
-        std::max(ready_ns, a_out_[a]) + cost_.transfer_ns(tokens[a] * copies_per_token * cost_.activation_bytes);
+    a_out_[a] = std::max(ready_ns, a_out_[a]) +
+                cost_.transfer_ns(bytes_of(tokens[a], cost_) * static_cast<double>(copies_per_token));
     sent = std::max(sent, a_out_[a]);
   }
   arrival_ns.resize(f_in_.size());
   for (std::size_t w = 0; w < f_in_.size(); ++w) {
-    f_in_[w] = std::max(sent, std::max(start, f_in_[w]) + cost_.transfer_ns(rows[w] * cost_.activation_bytes));
+    f_in_[w] = std::max(sent, std::max(start, f_in_[w]) + cost_.transfer_ns(bytes_of(rows[w], cost_)));
     arrival_ns[w] = f_in_[w];
   }
 }
 
 Nanos SimLinks::f2a_send(int worker, Nanos ready_ns, std::int64_t rows) {
-  f_out_[worker] = std::max(ready_ns, f_out_[worker]) + cost_.transfer_ns(rows * cost_.activation_bytes);
+  f_out_[worker] = std::max(ready_ns, f_out_[worker]) + cost_.transfer_ns(bytes_of(rows, cost_));
   return f_out_[worker];
 }
 
@@ -36,8 +43,7 @@ void SimLinks::f2a_arrive(Nanos last_start_ns, Nanos last_sent_ns, std::span<con
                           std::vector<Nanos>& arrival_ns) {
   arrival_ns.resize(a_in_.size());
   for (std::size_t a = 0; a < a_in_.size(); ++a) {
-    a_in_[a] =
-        std::max(last_sent_ns, std::max(last_start_ns, a_in_[a]) + cost_.transfer_ns(rows[a] * cost_.activation_bytes));
+    a_in_[a] = std::max(last_sent_ns, std::max(last_start_ns, a_in_[a]) + cost_.transfer_ns(bytes_of(rows[a], cost_)));
     arrival_ns[a] = a_in_[a];
   }
 }
