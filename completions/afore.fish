@@ -133,7 +133,7 @@ complete -c afore-trace -n '__fish_seen_subcommand_from import' -l seed -r -d 'S
 complete -c afore-trace -n '__fish_seen_subcommand_from import' -l microbatches -r -d 'Microbatches per step'
 complete -c afore-trace -n '__fish_seen_subcommand_from import' -l layers -r -d 'Only these layers (absolute indices, like 1-3,7)'
 complete -c afore-trace -n '__fish_seen_subcommand_from import' -l model -r -d 'Preset for the sizes that the file lacks (default: from the file\'s model name)'
-complete -c afore-trace -n '__fish_seen_subcommand_from import' -l meta -r -d 'JSON index of each FILE, in the same order'
+complete -c afore-trace -n '__fish_seen_subcommand_from import' -l meta -r -d 'JSON index of each FILE, in the same order; repeat the flag'
 complete -c afore-trace -n '__fish_seen_subcommand_from import' -l concurrent -r -d 'Decode with this many live requests'
 complete -c afore-trace -n '__fish_seen_subcommand_from import' -l prefill-chunk -r -d 'Prefill instead, this many tokens per microbatch and step'
 complete -c afore-trace -n '__fish_seen_subcommand_from import' -l steps -r -d 'Steps after warm-up (default: 100; with --phases one round of them; with --prefill-chunk the file once)'

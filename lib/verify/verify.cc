@@ -60,6 +60,26 @@ Facts read_header(const Header& header) {
   return facts;
 }
 
+bool unlike(std::int64_t later, std::int64_t first) { return later != kAbsent && later != first; }
+
+// Whether a later header has a key with another value. One that lacks keys is fine: streams may be concatenated.
+bool differs(const Header& later, const Header& first) {
+  const ModelSpec &m = later.model, &n = first.model;
+  const ClusterSpec &c = later.cluster, &d = first.cluster;
+  if (!m.name.empty() && m.name != n.name) return true;
+  if (!m.moe_layers.empty() && m.moe_layers != n.moe_layers) return true;
+  if (unlike(m.layers, n.layers) || unlike(m.experts, n.experts) || unlike(m.top_k, n.top_k) ||
+      unlike(m.hidden, n.hidden) || unlike(m.moe_intermediate, n.moe_intermediate) ||
+      unlike(m.expert_bytes, n.expert_bytes) || unlike(m.attention_bytes, n.attention_bytes) ||
+      unlike(m.kv_bytes_per_token, n.kv_bytes_per_token))
+    return true;
+  if (unlike(c.attention_workers, d.attention_workers) || unlike(c.ffn_workers, d.ffn_workers) ||
+      unlike(c.redundant_slots, d.redundant_slots) || unlike(c.tile_tokens, d.tile_tokens) ||
+      unlike(c.microbatches, d.microbatches))
+    return true;
+  return later.planner && !(later.planner == first.planner);
+}
+
 }  // namespace
 
 struct Verifier::State {
@@ -92,7 +112,7 @@ void Verifier::State::check(const Header& next) {
     header = next;
     return;
   }
-  if (!(next.model == header->model && next.cluster == header->cluster && next.planner == header->planner))
+  if (differs(next, *header))
     throw Error(ErrorKind::answer_no, "a later header differs from the first in model, cluster or planner");
 }
 

@@ -91,6 +91,22 @@ TEST(Header, ComesFirstAndStays) {
   expect(static_stream(), "the stream does not start with a header", [](Stream& s) { s.erase(s.begin()); });
   expect(static_stream(), "the stream is empty", [](Stream& s) { s.clear(); });
   expect(static_stream(), "", [](Stream& s) { s.push_back(s[0]); });
+  expect(static_stream(), "", [](Stream& s) { s.push_back(Header{}); });
+  expect(static_stream(), "", [](Stream& s) {
+    s.push_back(s[0]);
+    at<Header>(s, 4).planner.reset();
+    at<Header>(s, 4).cluster = {};
+    at<Header>(s, 4).model.top_k = kAbsent;
+  });
+  expect(static_stream(), "a later header differs from the first in model, cluster or planner", [](Stream& s) {
+    s.push_back(s[0]);
+    at<Header>(s, 4).planner->copy_budget += 1;
+  });
+  expect(static_stream(), "a later header differs from the first in model, cluster or planner", [](Stream& s) {
+    Header later;
+    later.model.experts = 77;
+    s.push_back(later);
+  });
   expect(static_stream(), "a later header differs from the first in model, cluster or planner", [](Stream& s) {
     s.push_back(s[0]);
     at<Header>(s, 4).cluster.ffn_workers = 3;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "common/cli.h"
 #include "util/error.h"
 
 namespace afore::cli {
@@ -37,6 +38,16 @@ void run_import(const ImportOptions& o) {
 
 }  // namespace
 
+void warn_of_unknown_sizes(const ModelSpec& model) {
+  if (model.hidden != kAbsent && model.moe_intermediate != kAbsent && model.expert_bytes != kAbsent) return;
+  std::string presets;
+  for (const ModelSpec& preset : model_presets())
+    if (preset.experts == model.experts) presets += (presets.empty() ? "" : ", ") + preset.name;
+  warn("the model's sizes are unknown, so planning will ask for them" +
+       (presets.empty() ? "; no preset has " + std::to_string(model.experts) + " experts"
+                        : ": give --model PRESET (" + presets + ")"));
+}
+
 void add_import(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("import", "Recorded routing as a stream of demand");
   auto o = std::make_shared<ImportOptions>();
@@ -56,7 +67,7 @@ void add_import(CLI::App& app) {
     return add_int(*sub, flag, value, help, min, max)->default_str("");
   };
   const std::string routing = "routing-ids";
-  sub->add_option("--meta", o->metas, "JSON index of each FILE, in the same order")
+  sub->add_option("--meta", o->metas, "JSON index of each FILE, in the same order; repeat the flag")
       ->allow_extra_args(false)
       ->group(routing);
   optional_int("--concurrent", o->concurrent, "Decode with this many live requests", 1, kMaxConcurrent)->group(routing);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/model_spec.h"
+
 namespace afore::cli {
 
 struct ImportOptions {
@@ -19,6 +21,9 @@ struct ImportOptions {
   // sglang-count
   std::int64_t top_k = 0, sample_steps = 0, tokens = 0;  // 0 = not given
 };
+
+// Once per run, where the header will lack what planning needs; names the presets with as many experts.
+void warn_of_unknown_sizes(const ModelSpec& model);
 
 void import_routing_ids(const ImportOptions& options);
 void import_sglang_count(const ImportOptions& options);

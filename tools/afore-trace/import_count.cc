@@ -104,6 +104,7 @@ void import_sglang_count(const ImportOptions& o) {
   c.model = model_of(c.aggregate, file.counts.size(), top_k, preset);
   c.kept = select_layers(c.model, o.layers);
   keep_layers(c.model, c.kept);
+  warn_of_unknown_sizes(c.model);
   if (!c.aggregate.dense_layers.empty())
     warn(fmt::format("{}: dropped dense layers without any assignment: {}", path, names(c.aggregate.dense_layers)));
 

@@ -125,6 +125,7 @@ void import_routing_ids(const ImportOptions& options) {
   Run run = prepare(options);
   const std::vector<int> recorded = select_layers(run.inputs.model, options.layers);
   keep_layers(run.inputs.model, recorded);
+  warn_of_unknown_sizes(run.inputs.model);
   ByteWriter out("-");
   write_header(out,
                make_header("routing", static_cast<std::uint64_t>(options.seed), run.inputs.model, options.microbatches),

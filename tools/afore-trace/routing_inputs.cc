@@ -103,7 +103,7 @@ std::vector<int> parse_pools(std::string_view text, const std::vector<std::strin
 RoutingInputs load_routing_inputs(const ImportOptions& options) {
   if (options.metas.size() != options.inputs.size())
     throw Error(ErrorKind::usage, fmt::format("{} inputs but {} --meta", options.inputs.size(), options.metas.size()),
-                "give each FILE its --meta FILE.json, in the same order");
+                "give each FILE its JSON index, in the same order; repeat the flag: --meta A.json --meta B.json");
   RoutingInputs all;
   wire::RoutingIdsMeta first;
   for (std::size_t pool = 0; pool < options.inputs.size(); ++pool) {

@@ -19,11 +19,32 @@ struct CompletionRequest {
   std::string shell;
 };
 
-void say(const char* level, const std::string& message) {
+// Names of files and values from the input may hold anything; the terminal gets no control characters from them.
+std::string printable(const std::string& text) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  const auto escape = [&](unsigned char c) { out.append("\\x").append(1, kHex[c >> 4]).append(1, kHex[c & 15]); };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+    if (byte(i) < 0x20 || byte(i) == 0x7F) {
+      escape(byte(i));
+    } else if (byte(i) == 0xC2 && i + 1 < text.size() && byte(i + 1) >= 0x80 && byte(i + 1) < 0xA0) {
+      escape(byte(i));  // U+0080 to U+009F, controls too
+      escape(byte(++i));
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+void say_line(const std::string& text) {
   // One write per line: lines of the tools of one pipe share the terminal.
-  const std::string line = g_tool + ": " + level + ": " + message + "\n";
+  const std::string line = g_tool + ": " + printable(text) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
+
+void say(const char* level, const std::string& message) { say_line(std::string(level) + ": " + message); }
 
 int fail(int code, const std::string& message, const std::string& hint) {
   say("error", message);
@@ -99,7 +120,8 @@ int tool_main(int argc, char** argv, const std::string& name, const std::string&
     code = run(app, argc, argv, define);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::interrupted) {
-      if (!g_quiet) say("interrupted", error.what());
+      const std::string what = error.what();
+      if (!g_quiet) say_line(what == "interrupted" ? what : "interrupted: " + what);
       code = exit_code(error.kind());
     } else {
       code = fail(exit_code(error.kind()), error.what(), error.hint());

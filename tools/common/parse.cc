@@ -57,7 +57,9 @@ CLI::Option* add_int(CLI::App& app, const std::string& flags, std::int64_t& valu
     if (parse_int(text, parsed) && parsed >= min && parsed <= max) return "";
     return fmt::format("\"{}\" is not {}", text, range_text(min, max));
   };
-  return app.add_option(flags, value, help)->type_name("N")->check(CLI::Validator(check, ""))->capture_default_str();
+  CLI::Option* option = app.add_option(flags, value, help)->type_name("N")->check(CLI::Validator(check, ""));
+  // A value outside the range stands for "not given" and is no default to show.
+  return value >= min && value <= max ? option->capture_default_str() : option;
 }
 
 CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& value, const std::string& help,
