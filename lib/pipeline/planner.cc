@@ -97,8 +97,11 @@ Nanos Planner::window(const char*& source) const {
 
 PlannedTarget Planner::plan(const Demand& demand) {
   if (model_.experts == kAbsent) model_.experts = static_cast<std::int64_t>(demand.counts.size());
-  AFORE_CHECK(static_cast<std::int64_t>(demand.counts.size()) == model_.experts,
-              "demand has the wrong number of experts");
+  if (static_cast<std::int64_t>(demand.counts.size()) != model_.experts)
+    throw Error(ErrorKind::data,
+                "a demand of " + std::to_string(demand.counts.size()) + " experts, where the model has " +
+                    std::to_string(model_.experts),
+                "is --model the preset of this stream?");
   check_magnitude(demand.target, demand.tokens, demand.counts, static_cast<int>(cluster_.ffn_workers), cost_);
   // Busy slots are those of as many targets as there are microbatches: a plan for more would overwrite live slots.
   if (demand.target.microbatch >= cluster_.microbatches)

@@ -112,7 +112,6 @@ void PlanRun::on_demand(const Demand& demand) {
   if (wants("plan")) out_.write_line(wire::to_json(planned.plan));
   if (planned.completed && wants("placement")) out_.write_line(wire::to_json(*planned.completed));
   if (metrics_) {
-    metrics_->on_target(demand, nullptr);
     metrics_->on_plan(
         *pipeline::publish(planned.plan, demand, planned.plan.seq, setup_->cluster.tile_tokens,
                            static_cast<int>(setup_->cluster.ffn_workers), planner_->placement(demand.target.layer)),
