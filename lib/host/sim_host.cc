@@ -402,7 +402,6 @@ void SimHost::finish() {
 }
 
 const pipeline::RunMetrics& SimHost::metrics() const { return impl_->metrics; }
-Nanos SimHost::now() const { return impl_->now(); }
 
 Summary SimHost::summary() const {
   Summary summary = impl_->metrics.summary();

@@ -36,7 +36,6 @@ class SimHost {
   void finish();  // no more targets: runs everything to its end
 
   const pipeline::RunMetrics& metrics() const;
-  Nanos now() const;
   Summary summary() const;
 
  private:

@@ -29,9 +29,6 @@ class RunMetrics {
 
   Summary summary() const;  // without producer, host, device
 
-  // Sum over measured targets of the static and the ideal FFN time, for gain_captured.
-  Nanos static_ns() const { return static_ns_; }
-  Nanos ideal_ns() const { return ideal_ns_; }
   Nanos first_step_ns() const { return first_step_ns_; }  // of the run, from 0 to its last output; warm-up included
 
  private:

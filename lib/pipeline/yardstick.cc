@@ -19,6 +19,7 @@ YardTimes Yardstick::measure(const Demand& demand) {
   }
   check_magnitude(demand.target, demand.tokens, demand.counts, workers, cost_);
   YardTimes times;
+  if (demand.phase == Phase::warmup) return times;  // never counted
   count_tiles(demand.counts, cluster_.tile_tokens, tiles_);
   const WorkerLoads fixed = worker_loads(primary_assignment(tiles_, *placement_), workers, cost_);
   times.static_ns = fixed.max_ns;

@@ -19,10 +19,7 @@ namespace {
 class PlanRun {
  public:
   explicit PlanRun(const PlanFlags& flags)
-      : flags_(flags),
-        top_k_(flags.planning.top_k == kAbsent ? std::nullopt : std::optional<std::int64_t>(flags.planning.top_k)),
-        stream_(flags.input, {flags.allow_drop, top_k_}),
-        out_("-") {
+      : flags_(flags), stream_(flags.input, cli::read_options(flags.planning, flags.allow_drop)), out_("-") {
     stream_.lines().on_wait([this] { out_.flush(); });
   }
 
@@ -34,14 +31,13 @@ class PlanRun {
   void on_demand(const Demand& demand);
   pipeline::PlannedTarget plan_at_line(const Demand& demand);
   void on_planned_record(const char* kind);
-  void pass(const char* kind, std::string_view raw) {
+  void pass(std::string_view kind, std::string_view raw) {
     if (wants(kind)) out_.write_line(raw);
   }
   bool wants(std::string_view kind) const { return explain_ ? false : flags_.only.empty() || flags_.only == kind; }
   void finish(bool interrupted);
 
   const PlanFlags& flags_;
-  std::optional<std::int64_t> top_k_;
   cli::RecordStream stream_;
   ByteWriter out_;
   std::optional<Target> explain_;
@@ -126,8 +122,7 @@ void PlanRun::on_demand(const Demand& demand) {
 
 void PlanRun::run() {
   if (!flags_.explain.empty()) explain_ = parse_target(flags_.explain);
-  const volatile int* interrupted = nullptr;
-  if (flags_.summary) stream_.lines().stop_when(interrupted = cli::catch_interrupts());
+  if (flags_.summary) stream_.lines().stop_when(cli::catch_interrupts());
   try {
     while (!explained_ && stream_.next()) {
       const Record& record = stream_.record();
@@ -139,7 +134,7 @@ void PlanRun::run() {
         // A stream without a header: flags must do, and a header goes first.
         Header made;
         made.producer = cli::producer("afore-plan");
-        if (top_k_) made.model.top_k = *top_k_;
+        made.model.top_k = flags_.planning.top_k;
         if (const auto* demand = std::get_if<Demand>(&record))
           made.model.experts = static_cast<std::int64_t>(demand->counts.size());
         begin(made);
@@ -149,19 +144,19 @@ void PlanRun::run() {
         made.planner = rest.planner;
         if (wants("header")) out_.write_line(wire::to_json(made));
       }
-      if (const auto* demand = std::get_if<Demand>(&record)) on_demand(*demand);
-      else if (std::holds_alternative<Plan>(record)) on_planned_record("plan");
-      else if (std::holds_alternative<Observed>(record)) on_planned_record("observed record");
-      else if (const auto* placement = std::get_if<PlacementRecord>(&record)) {
+      if (const auto* demand = std::get_if<Demand>(&record)) {
+        on_demand(*demand);
+      } else if (std::holds_alternative<Plan>(record)) {
+        on_planned_record("plan");
+      } else if (std::holds_alternative<Observed>(record)) {
+        on_planned_record("observed record");
+      } else if (const auto* placement = std::get_if<PlacementRecord>(&record)) {
         if (flags_.replan) continue;
         planner_->set_placement(*placement);
         pass("placement", stream_.raw());
-      } else if (std::holds_alternative<Batch>(record)) pass("batch", stream_.raw());
-      else if (std::holds_alternative<Routing>(record)) pass("routing", stream_.raw());
-      else if (const auto* unknown = std::get_if<UnknownRecord>(&record)) pass(unknown->kind.c_str(), stream_.raw());
-      else if (std::holds_alternative<Operation>(record)) pass("operation", stream_.raw());
-      else if (std::holds_alternative<Completion>(record)) pass("completion", stream_.raw());
-      else pass("summary", stream_.raw());
+      } else {
+        pass(cli::kind_of(record), stream_.raw());
+      }
     }
   } catch (const Error& error) {
     // Whole lines made before the bad one are good.

@@ -90,9 +90,7 @@ class Comparison {
   explicit Comparison(const ServeFlags& flags)
       : flags_(flags),
         policies_(split_policies(flags.policies)),
-        stream_(flags.input,
-                {flags.allow_drop,
-                 flags.planning.top_k == kAbsent ? std::nullopt : std::optional<std::int64_t>(flags.planning.top_k)}) {}
+        stream_(flags.input, cli::read_options(flags.planning, flags.allow_drop)) {}
 
   void run() {
     if (!flags_.summaries.empty()) cli::check_can_publish(flags_.summaries, false, kOverwriteHint);
@@ -123,9 +121,7 @@ class Comparison {
 
  private:
   void start(int experts) {
-    if (setup_->model.experts == kAbsent) setup_->model.experts = experts;
-    if (setup_->model.top_k == kAbsent)
-      throw Error(ErrorKind::usage, "the number of experts per token is not known", "give --top-k N");
+    complete_model(*setup_, experts);
     yardstick_ = std::make_unique<pipeline::Yardstick>(setup_->cluster, setup_->cost, setup_->planner.limits.objective);
     for (const std::string& policy : policies_) {
       Lane& lane = lanes_.emplace_back();

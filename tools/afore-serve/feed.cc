@@ -2,32 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <variant>
-
 #include "util/error.h"
 
 namespace afore::serve {
-namespace {
-
-std::string_view kind_of(const Record& record) {
-  struct Name {
-    std::string_view operator()(const Header&) { return "header"; }
-    std::string_view operator()(const Batch&) { return "batch"; }
-    std::string_view operator()(const Demand&) { return "demand"; }
-    std::string_view operator()(const Routing&) { return "routing"; }
-    std::string_view operator()(const PlacementRecord&) { return "placement"; }
-    std::string_view operator()(const Plan&) { return "plan"; }
-    std::string_view operator()(const Observed&) { return "observed"; }
-    std::string_view operator()(const Operation&) { return "operation"; }
-    std::string_view operator()(const Completion&) { return "completion"; }
-    std::string_view operator()(const Summary&) { return "summary"; }
-    std::string_view operator()(const UnknownRecord& record) { return record.kind; }
-  };
-  return std::visit(Name{}, record);
-}
-
-}  // namespace
-
 void Feed::release(const Plan* plan) {
   if (!held_) return;
   const Demand demand = std::move(*held_);
@@ -58,7 +35,7 @@ void Feed::run() {
                   fmt::format("{}:{}: a plan without the demand it answers", stream_.lines().name(),
                               stream_.lines().line_number()),
                   "a plan follows its demand; keep the order of afore-plan's output");
-    handler_.pass(stream_.raw(), kind_of(record));
+    handler_.pass(stream_.raw(), cli::kind_of(record));
     // A placement between a demand and its plan is the map that plan starts from.
     if (const auto* placement = std::get_if<PlacementRecord>(&record)) {
       handler_.placement(*placement);

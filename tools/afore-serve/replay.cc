@@ -14,11 +14,7 @@ namespace {
 class Replay {
  public:
   explicit Replay(const ServeFlags& flags)
-      : flags_(flags),
-        stream_(flags.input,
-                {flags.allow_drop,
-                 flags.planning.top_k == kAbsent ? std::nullopt : std::optional<std::int64_t>(flags.planning.top_k)}),
-        out_("-") {
+      : flags_(flags), stream_(flags.input, cli::read_options(flags.planning, flags.allow_drop)), out_("-") {
     stream_.lines().on_wait([this] { out_.flush(); });
   }
 
@@ -72,9 +68,7 @@ void Replay::begin(const std::optional<Header>& header, std::string_view raw) {
 
 // The pipeline exists from the first target on, when the number of experts is known in any case.
 void Replay::start(int experts, const Plan* first) {
-  if (setup_->model.experts == kAbsent) setup_->model.experts = experts;
-  if (setup_->model.top_k == kAbsent)
-    throw Error(ErrorKind::usage, "the number of experts per token is not known", "give --top-k N");
+  complete_model(*setup_, experts);
   plans_ = std::make_unique<pipeline::EmbeddedPlans>(setup_->model, setup_->cluster, setup_->cost);
   if (plans_anew())
     planner_ = std::make_unique<pipeline::Planner>(setup_->model, setup_->cluster, setup_->cost, setup_->planner);

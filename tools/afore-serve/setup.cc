@@ -21,6 +21,12 @@ void refuse_aggregate(const std::optional<Header>& header) {
                 "sample targets from it: afore-trace import --from sglang-count ... --sample-steps N --tokens B");
 }
 
+void complete_model(cli::Setup& setup, int experts) {
+  if (setup.model.experts == kAbsent) setup.model.experts = experts;
+  if (setup.model.top_k == kAbsent)
+    throw Error(ErrorKind::usage, "the number of experts per token is not known", "give --top-k N");
+}
+
 Header made_header(const ServeFlags& flags) {
   Header header;
   header.producer = cli::producer("afore-serve");

@@ -12,6 +12,9 @@ host::SimOptions sim_options(const ServeFlags& flags, const cli::Setup& setup);
 // An aggregate of counts is not a sequence of targets: Error{data}.
 void refuse_aggregate(const std::optional<Header>& header);
 
+// Once the first target shows the number of experts. Error{usage} when the number per token is unknown.
+void complete_model(cli::Setup& setup, int experts);
+
 // A header for a stream that has none.
 Header made_header(const ServeFlags& flags);
 

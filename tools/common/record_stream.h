@@ -8,6 +8,9 @@
 
 namespace afore::cli {
 
+// The record's "kind"; a view into `record` for kinds this version does not know.
+std::string_view kind_of(const Record& record);
+
 class RecordStream {
  public:
   RecordStream(const std::string& path, const wire::ReadOptions& options)
