@@ -90,7 +90,7 @@ class Comparison {
   explicit Comparison(const ServeFlags& flags)
       : flags_(flags),
         policies_(split_policies(flags.policies)),
-        stream_(flags.input, cli::read_options(flags.planning, flags.allow_drop)) {}
+        stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop)) {}
 
   void run() {
     if (!flags_.summaries.empty()) cli::check_can_publish(flags_.summaries, false, kOverwriteHint);

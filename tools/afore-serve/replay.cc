@@ -14,7 +14,7 @@ namespace {
 class Replay {
  public:
   explicit Replay(const ServeFlags& flags)
-      : flags_(flags), stream_(flags.input, cli::read_options(flags.planning, flags.allow_drop)), out_("-") {
+      : flags_(flags), stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop)), out_("-") {
     stream_.lines().on_wait([this] { out_.flush(); });
   }
 

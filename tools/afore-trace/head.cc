@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "commands.h"
+#include "common/record_stream.h"
 #include "util/line_io.h"
-#include "wire/wire.h"
 
 namespace afore::cli {
 namespace {
@@ -15,20 +15,16 @@ struct HeadOptions {
 
 // Ends before the next target's demand, or before the batch record that announces it.
 void run_head(const HeadOptions& o) {
-  LineReader in(o.file);
+  RecordStream in(o.file, read_options(o.top_k, true));
   ByteWriter out("-");
-  in.on_wait([&out] { out.flush(); });
-  wire::ReadOptions read_options;
-  read_options.allow_drop = true;
-  if (o.top_k > 0) read_options.top_k = o.top_k;
-  wire::RecordDecoder decoder(in.name(), read_options);
+  in.lines().on_wait([&out] { out.flush(); });
   std::int64_t seen = 0;
-  for (std::string_view line; in.next(line);) {
-    const Record record = decoder.decode(line, in.line_number());
+  while (in.next()) {
+    const Record& record = in.record();
     const bool demand = std::holds_alternative<Demand>(record);
     if (seen == o.targets && (demand || std::holds_alternative<Batch>(record))) break;
     seen += demand;
-    out.write_line(line);
+    out.write_line(in.raw());
   }
   out.finish();
 }

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "commands.h"
+#include "common/record_stream.h"
 #include "util/error.h"
 #include "util/line_io.h"
-#include "wire/wire.h"
 
 namespace afore::cli {
 namespace {
@@ -67,23 +67,19 @@ void run_replay(const ReplayOptions& o) {
   if (!(o.speed > 0) || !std::isfinite(o.speed)) throw Error(ErrorKind::usage, "--speed must be above 0");
   if (!(o.interval_ms >= 0) || !std::isfinite(o.interval_ms))
     throw Error(ErrorKind::usage, "--interval-ms must be 0 or more");
-  LineReader in(o.file);
+  RecordStream in(o.file, read_options(o.top_k, true));
   ByteWriter out("-");
-  in.on_wait([&out] { out.flush(); });
-  wire::ReadOptions read_options;
-  read_options.allow_drop = true;
-  if (o.top_k > 0) read_options.top_k = o.top_k;
-  wire::RecordDecoder decoder(in.name(), read_options);
+  in.lines().on_wait([&out] { out.flush(); });
   Pace pace(o.interval_ms / o.speed);
-  for (std::string_view line; in.next(line);) {
-    const Record record = decoder.decode(line, in.line_number());
-    refuse_aggregate(record, in.name());
+  while (in.next()) {
+    const Record& record = in.record();
+    refuse_aggregate(record, in.lines().name());
     const auto step = step_of(record);
     if (step && pace.ahead(*step)) {
       out.flush();
       pace.wait();
     }
-    out.write_line(line);
+    out.write_line(in.raw());
   }
   out.finish();
 }

@@ -8,12 +8,12 @@
 
 #include "charset.h"
 #include "commands.h"
+#include "common/record_stream.h"
 #include "json_object.h"
 #include "report/table.h"
 #include "trace/statistics.h"
 #include "util/error.h"
 #include "util/line_io.h"
-#include "wire/wire.h"
 
 namespace afore::cli {
 namespace {
@@ -47,21 +47,17 @@ Result make_result(const StatOptions& o, const std::optional<Header>& header) {
 }
 
 Result collect(const StatOptions& o) {
-  LineReader in(o.file);
-  wire::ReadOptions read_options;
-  read_options.allow_drop = true;
-  if (o.top_k > 0) read_options.top_k = o.top_k;
-  wire::RecordDecoder decoder(in.name(), read_options);
+  RecordStream in(o.file, read_options(o.top_k, true));
   std::optional<Result> result;
-  for (std::string_view line; in.next(line);) {
-    const Record record = decoder.decode(line, in.line_number());
+  while (in.next()) {
+    const Record& record = in.record();
     const auto* demand = std::get_if<Demand>(&record);
     if (demand == nullptr) continue;
-    if (!result) result = make_result(o, decoder.header());
+    if (!result) result = make_result(o, in.header());
     if (demand->phase == Phase::warmup && !o.include_warmup) ++result->warmup_targets;
     else result->statistics.add(demand->target, demand->tokens, demand->counts);
   }
-  return result ? std::move(*result) : make_result(o, decoder.header());
+  return result ? std::move(*result) : make_result(o, in.header());
 }
 
 std::vector<int> hottest(const std::vector<std::int64_t>& counts) {

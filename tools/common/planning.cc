@@ -75,13 +75,6 @@ void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
   app.add_flag("--no-duplicates", flags.no_duplicates, "EPLB never puts two replicas of an expert on one worker");
 }
 
-wire::ReadOptions read_options(const PlanningFlags& flags, bool allow_drop) {
-  wire::ReadOptions options;
-  options.allow_drop = allow_drop;
-  if (flags.top_k != kAbsent) options.top_k = flags.top_k;
-  return options;
-}
-
 Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, const std::string& default_policy) {
   Setup setup;
   if (header) {

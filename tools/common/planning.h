@@ -7,7 +7,6 @@
 #include "common/cli.h"
 #include "core/records.h"
 #include "pipeline/planner.h"
-#include "wire/wire.h"
 
 namespace afore::cli {
 
@@ -27,9 +26,6 @@ std::vector<std::string> record_kinds();
 
 // `with_policy`: --policy, whose default is set by the tool.
 void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy);
-
-// How a stream is read under these flags.
-wire::ReadOptions read_options(const PlanningFlags& flags, bool allow_drop);
 
 // Everything a planner, a simulator or a verifier needs to know.
 struct Setup {

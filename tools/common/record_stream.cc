@@ -4,6 +4,13 @@
 
 namespace afore::cli {
 
+wire::ReadOptions read_options(std::int64_t top_k, bool allow_drop) {
+  wire::ReadOptions options;
+  options.allow_drop = allow_drop;
+  if (top_k > 0) options.top_k = top_k;
+  return options;
+}
+
 std::string_view kind_of(const Record& record) {
   struct Name {
     std::string_view operator()(const Header&) { return "header"; }

@@ -11,6 +11,9 @@ namespace afore::cli {
 // The record's "kind"; a view into `record` for kinds this version does not know.
 std::string_view kind_of(const Record& record);
 
+// `top_k` from a flag, for streams whose header does not say; not positive = not given.
+wire::ReadOptions read_options(std::int64_t top_k, bool allow_drop);
+
 class RecordStream {
  public:
   RecordStream(const std::string& path, const wire::ReadOptions& options)
