@@ -38,7 +38,8 @@ enum class EventKind : std::uint8_t {
   activations,
   copy_done,
   ffn_done,
-  outputs
+  outputs,
+  wake
 };
 
 struct Event {
@@ -83,7 +84,7 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
   Flight& flight(std::int64_t serial) { return flights[static_cast<std::size_t>(serial - first_flight)]; }
   std::int64_t serial_of(const Target& target) const { return serials.at(target); }
 
-  void push(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard);
+  void enqueue(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard);
   void run();
   void handle(const Event& event);
   void split_over_attention(Flight& flight) const;
@@ -95,7 +96,10 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
 
   // Coordinator
   void dispatch(const Demand& demand, const Batch& batch, const WorkItem& item) override;
-  void step_done(std::int64_t step, int microbatch) override { metrics.on_step_done(now(), step, microbatch); }
+  void step_done(std::int64_t step, int microbatch) override {
+    metrics.on_step_done(now(), step, microbatch);
+    if (sink.step_done) sink.step_done(step, microbatch);
+  }
   // AttentionWorker
   void run_attention(int worker, const WorkItem& item) override;
   void run_sampling(int worker, const WorkItem& item) override;
@@ -140,7 +144,7 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
   std::vector<std::int64_t> rows, part;
 };
 
-void SimHost::Impl::push(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard) {
+void SimHost::Impl::enqueue(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard) {
   if (serials.contains(demand.target))
     throw Error(ErrorKind::data, "step " + std::to_string(demand.target.step) + " layer " +
                                      std::to_string(demand.target.layer) + " microbatch " +
@@ -148,7 +152,6 @@ void SimHost::Impl::push(const Demand& demand, const Batch* batch, const pipelin
   metrics.on_target(demand, batch);
   yards[demand.target] = yard;
   coordinator.on_target(demand, batch != nullptr ? *batch : Batch{});
-  run();
 }
 
 // Until the coordinator needs input: nothing that happens before then can depend on targets not pushed yet.
@@ -158,6 +161,7 @@ void SimHost::Impl::run() {
 
 void SimHost::Impl::handle(const Event& event) {
   switch (event.kind) {
+    case EventKind::wake: break;
     case EventKind::attention_done: {
       const Flight& f = flight(event.serial);
       // This worker's part of the gate's counts: an even share of each expert's, remainders spread over workers.
@@ -392,8 +396,25 @@ SimHost::SimHost(const SimOptions& options, pipeline::PlanSource& plans, SimSink
 SimHost::~SimHost() = default;
 
 void SimHost::push(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard) {
-  impl_->push(demand, batch, yard);
+  impl_->enqueue(demand, batch, yard);
+  impl_->run();
 }
+
+void SimHost::enqueue(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard) {
+  impl_->enqueue(demand, batch, yard);
+}
+
+void SimHost::end_step(int microbatch) { impl_->coordinator.on_step_end(microbatch); }
+
+void SimHost::wake_at(Nanos at_ns) { impl_->events.push(at_ns, {EventKind::wake, 0, 0, 0}); }
+
+bool SimHost::advance() {
+  if (impl_->events.empty()) return false;
+  impl_->handle(impl_->events.pop());
+  return true;
+}
+
+Nanos SimHost::now() const { return impl_->now(); }
 
 void SimHost::finish() {
   impl_->coordinator.on_end();

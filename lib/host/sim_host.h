@@ -22,7 +22,8 @@ struct SimOptions {
 
 struct SimSink {
   std::function<void(const Observed&)> observed;
-  std::function<void(const Operation&)> operation;  // empty: no timeline
+  std::function<void(const Operation&)> operation;                     // empty: no timeline
+  std::function<void(std::int64_t step, int microbatch)> step_done{};  // its tokens are sampled, at now()
 };
 
 class SimHost {
@@ -34,6 +35,14 @@ class SimHost {
   // `yard`: the ends of the scale for this target (pipeline::Yardstick), for gain_captured.
   void push(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard);
   void finish();  // no more targets: runs everything to its end
+
+  // The same in small steps, for callers that make targets from what has happened (closed loop). They end every step of
+  // a microbatch themselves, and call finish() at the end like everybody.
+  void enqueue(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard);  // push() without running
+  void end_step(int microbatch);                                                            // -> SimSink::step_done
+  void wake_at(Nanos at_ns);  // time will stop there, not before now()
+  bool advance();             // to the next event and through it; false when there is none
+  Nanos now() const;
 
   const pipeline::RunMetrics& metrics() const;
   Summary summary() const;

@@ -32,6 +32,14 @@ void Coordinator::on_target(const Demand& demand, const Batch& batch) {
   pump();
 }
 
+void Coordinator::on_step_end(int microbatch) {
+  const auto it = last_of_microbatch_.find(microbatch);
+  AFORE_CHECK(it != last_of_microbatch_.end(), "a step ends that has no targets");
+  push_sampling(it->second);
+  last_of_microbatch_.erase(it);
+  pump();
+}
+
 void Coordinator::on_end() {
   ended_ = true;
   // In the order in which the microbatches' last targets came.

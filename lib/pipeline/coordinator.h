@@ -1,6 +1,7 @@
 #pragma once
 // Feeds targets to the attention workers in stream order, a bounded number ahead; inserts sampling where a microbatch
-// begins its next step, and knows when a step of a microbatch is done. Open loop: batches are as the stream has them.
+// begins its next step, and knows when a step of a microbatch is done. What the batches hold is its caller's business:
+// a stream's (open loop), or composed step by step from what has happened (closed loop).
 #include <deque>
 #include <map>
 #include <optional>
@@ -24,6 +25,8 @@ class Coordinator {
       : workers_(attention_workers), ahead_(ahead), actions_(actions) {}
 
   void on_target(const Demand& demand, const Batch& batch);
+  // The microbatch's step has no further targets: it is sampled now, rather than when its next step begins.
+  void on_step_end(int microbatch);
   void on_end();  // no more targets: the last steps are sampled
   void on_item_done(const WorkItem& item);
 

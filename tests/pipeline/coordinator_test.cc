@@ -43,6 +43,20 @@ TEST(Coordinator, SamplesBetweenStepsAndAtTheEnd) {
   EXPECT_FALSE(coordinator.starved());
 }
 
+TEST(Coordinator, AStepThatIsEndedIsSampledAtOnceAndOnce) {
+  Recorder recorder;
+  Coordinator coordinator(1, 100, recorder);
+  push(coordinator, {0, 1, 0});
+  push(coordinator, {0, 1, 1});
+  coordinator.on_step_end(1);
+  EXPECT_EQ(recorder.take(), (Log{"first 0:1:0", "first 0:1:1", "sample 0:1:1"}));
+  EXPECT_ANY_THROW(coordinator.on_step_end(1));
+  push(coordinator, {1, 1, 1});
+  EXPECT_EQ(recorder.take(), (Log{"first 1:1:1"}));
+  coordinator.on_end();
+  EXPECT_EQ(recorder.take(), (Log{"sample 0:1:0", "sample 1:1:1"}));
+}
+
 // A microbatch that is absent from the last step ends first: its results are there first.
 TEST(Coordinator, LastSamplingInTheOrderOfTheLastTargets) {
   Recorder recorder;
