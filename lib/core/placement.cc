@@ -54,6 +54,11 @@ int LayerPlacement::primary(int expert) const {
   return holders_[expert].empty() ? -1 : holders_[expert].front();
 }
 
+void LayerPlacement::fix_primary(int expert, int worker) {
+  AFORE_CHECK(holds(expert, worker), "a primary is fixed on a worker that does not hold the expert");
+  fixed_primary_[expert] = worker;
+}
+
 bool LayerPlacement::is_primary_slot(int worker, int slot) const {
   const int expert = expert_at(worker, slot);
   return expert != kNoExpert && primary(expert) == worker && slot_of(expert, worker) == slot;

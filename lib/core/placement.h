@@ -37,6 +37,8 @@ class LayerPlacement {
 
   // Puts `expert` (or kNoExpert) into the slot, replacing what it held.
   void set(int worker, int slot, int expert);
+  // The expert's primary from now on, on a worker that holds it: after the worker of its first one was lost.
+  void fix_primary(int expert, int worker);
   // From now on primaries are the lowest-index holders.
   void mark_rehomed() { rehomed_ = true; }
 

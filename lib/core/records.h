@@ -121,6 +121,19 @@ struct Operation {
   Nanos end_ns = 0;
 };
 
+// FFN workers were lost, and how the others go on. Told by the simulator; other readers pass it through.
+struct Membership {
+  struct Reload {  // an expert that had no other replica, read from its source into a slot
+    int layer = 0, expert = 0, worker = 0, slot = 0;
+  };
+  Nanos at_ns = 0;
+  std::int64_t epoch = 0;
+  std::vector<int> lost_workers;  // since the last epoch
+  std::int64_t redone_targets = 0, abandoned_copies = 0;
+  std::vector<Reload> reloads;
+  Nanos reload_ns = 0;  // until the last of them is there
+};
+
 struct Completion {
   std::string id;
   std::int64_t prompt_tokens = 0;

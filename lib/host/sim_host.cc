@@ -1,148 +1,11 @@
-#include "host/sim_host.h"
-
 #include <algorithm>
-#include <deque>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "device/sim/copy_ports.h"
-#include "device/sim/links.h"
-#include "host/event_queue.h"
-#include "pipeline/attention_worker.h"
-#include "pipeline/coordinator.h"
-#include "pipeline/ffn_worker.h"
-#include "pipeline/plan_ring.h"
-#include "pipeline/scheduler.h"
+#include "host/sim_impl.h"
 #include "util/error.h"
 
 namespace afore::host {
-namespace {
-
-using pipeline::AttentionWorker;
-using pipeline::Coordinator;
-using pipeline::CopyId;
-using pipeline::FfnWorker;
-using pipeline::PlanPtr;
-using pipeline::Scheduler;
-using pipeline::WorkItem;
-
-constexpr int kRingPlans = 64;
-
-enum class EventKind : std::uint8_t {
-  attention_done,
-  sampling_done,
-  demand_part,
-  planned,
-  plan_available,
-  activations,
-  copy_done,
-  ffn_done,
-  outputs,
-  wake
-};
-
-struct Event {
-  EventKind kind;
-  int worker = 0;
-  std::int64_t serial = 0;  // of the target; of the plan for copies
-  int index = 0;            // of the copy, or of the demand part's buffer
-};
-
-// One target on its way through the pipeline.
-struct Flight {
-  Demand demand;
-  Batch batch;
-  std::vector<std::int64_t> tokens, kv_tokens;  // per attention worker
-  PlanPtr plan;
-  int a2f_joined = 0, f2a_joined = 0, outputs_back = 0;
-  Nanos a2f_ready_ns = 0, f2a_last_start_ns = 0, f2a_last_sent_ns = 0;
-};
-
-}  // namespace
-
-struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Scheduler::Actions, Coordinator::Actions {
-  Impl(const SimOptions& o, pipeline::PlanSource& p, SimSink s)
-      : options(o),
-        plans(p),
-        sink(std::move(s)),
-        metrics(o.cluster, o.layer_cost),
-        coordinator(attention_count(), static_cast<int>(2 * o.cluster.microbatches + 2), *this),
-        scheduler(attention_count(), *this),
-        ring(kRingPlans, ffn_count()),
-        links(o.pipeline_cost, attention_count(), ffn_count()),
-        ports(ffn_count()),
-        received_until(ffn_count(), 0),
-        sent_until(ffn_count(), 0) {
-    for (int a = 0; a < attention_count(); ++a) attention.emplace_back(a, *this);
-    for (int w = 0; w < ffn_count(); ++w) ffn.emplace_back(w, o.overlap, *this);
-  }
-
-  int attention_count() const { return static_cast<int>(options.cluster.attention_workers); }
-  int ffn_count() const { return static_cast<int>(options.cluster.ffn_workers); }
-  Nanos now() const { return events.now(); }
-  Flight& flight(std::int64_t serial) { return flights[static_cast<std::size_t>(serial - first_flight)]; }
-  std::int64_t serial_of(const Target& target) const { return serials.at(target); }
-
-  void enqueue(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard);
-  void run();
-  void handle(const Event& event);
-  void split_over_attention(Flight& flight) const;
-  void start_a2f(Flight& flight);
-  void start_copies(const std::vector<device::CopyKey>& started);
-  void retire_flights();
-  void timeline(const char* pool, int worker, const char* lane, const char* op, const Target& target, Nanos start,
-                Nanos end);
-
-  // Coordinator
-  void dispatch(const Demand& demand, const Batch& batch, const WorkItem& item) override;
-  void step_done(std::int64_t step, int microbatch) override {
-    metrics.on_step_done(now(), step, microbatch);
-    if (sink.step_done) sink.step_done(step, microbatch);
-  }
-  // AttentionWorker
-  void run_attention(int worker, const WorkItem& item) override;
-  void run_sampling(int worker, const WorkItem& item) override;
-  void send_activations(int worker, const Target& target) override;
-  void send_demand(int worker, const Target& target, std::span<const std::int64_t> counts) override;
-  void item_done(int, const WorkItem& item) override { coordinator.on_item_done(item); }
-  // Scheduler
-  void start_planning(const Demand& demand) override;
-  bool publish(const Target& target) override;
-  // FfnWorker
-  void post_copy(int, const CopyId& id, const Copy& copy, bool receives) override {
-    ports.post({id.serial, id.index}, copy, receives);
-  }
-  void release_copy(int, const CopyId& id, bool receives) override;
-  void run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated) override;
-  void send_outputs(int worker, const Target& target) override;
-  void report(int worker, const Target& target, const pipeline::WorkerTimes& times) override;
-
-  SimOptions options;
-  pipeline::PlanSource& plans;
-  SimSink sink;
-  pipeline::RunMetrics metrics;
-  EventQueue<Event> events;
-  Coordinator coordinator;
-  Scheduler scheduler;
-  pipeline::PlanRing ring;
-  device::SimLinks links;
-  device::CopyPorts ports;
-  std::deque<AttentionWorker> attention;
-  std::deque<FfnWorker> ffn;
-
-  std::deque<Flight> flights;  // by serial - first_flight, in stream order
-  std::int64_t first_flight = 0, next_serial = 0;
-  std::map<Target, std::int64_t> serials;
-  std::map<Target, pipeline::YardTimes> yards;  // pushed, not yet planned
-  std::map<int, bool> placed_layers;
-  std::vector<std::vector<std::int64_t>> parts;  // demand parts under way
-  std::vector<int> free_parts;
-  std::map<device::CopyKey, std::int64_t> running_copies;  // start, for the timeline
-  std::vector<Nanos> received_until, sent_until;           // by FFN worker: its link is taken, for the timeline
-  std::vector<Nanos> arrivals;
-  std::vector<std::int64_t> rows, part;
-};
 
 void SimHost::Impl::enqueue(const Demand& demand, const Batch* batch, const pipeline::YardTimes& yard) {
   if (serials.contains(demand.target))
@@ -160,6 +23,7 @@ void SimHost::Impl::run() {
 }
 
 void SimHost::Impl::handle(const Event& event) {
+  if (is_void(event)) return;
   switch (event.kind) {
     case EventKind::wake: break;
     case EventKind::attention_done: {
@@ -182,29 +46,16 @@ void SimHost::Impl::handle(const Event& event) {
       break;
     }
     case EventKind::planned: scheduler.on_planned(flight(event.serial).demand.target); break;
-    case EventKind::plan_available: {
-      const bool was_full = ring.full();
-      const PlanPtr plan = ring.take(event.worker);
-      AFORE_CHECK(plan && plan->serial == event.serial, "the plan ring lost a plan");
-      ffn[event.worker].on_plan(now(), plan);
-      if (was_full && !ring.full()) scheduler.on_ring_free();
-      break;
-    }
+    case EventKind::plan_available: take_plans(event.worker, event.serial); break;
     case EventKind::activations: ffn[event.worker].on_activations(now(), flight(event.serial).demand.target); break;
-    case EventKind::copy_done: {
-      const device::CopyKey key{event.serial, event.index};
-      const Copy copy = ports.copy(key);
-      if (sink.operation) {
-        timeline("F", copy.to, "copy", "copy_expert", flight(event.serial).demand.target, running_copies[key], now());
-        running_copies.erase(key);
-      }
-      std::vector<device::CopyKey> started;
-      ports.done(key, started);
-      ffn[copy.from].on_copy_done(now(), {event.serial, event.index}, false);
-      ffn[copy.to].on_copy_done(now(), {event.serial, event.index}, true);
-      start_copies(started);
+    case EventKind::copy_done: finish_copy({event.serial, event.index}); break;
+    case EventKind::copy_noticed:
+      ffn[event.worker].on_copy_done(now(), {event.serial, event.index}, event.receives);
       break;
-    }
+    case EventKind::copy_released: release_copy(event.worker, {event.serial, event.index}, event.receives); break;
+    case EventKind::reloaded: ffn[event.worker].on_copy_done(now(), {event.serial, event.index}, true); break;
+    case EventKind::worker_lost: alive[event.worker] = false; break;
+    case EventKind::loss_noticed: end_epoch(); break;
     case EventKind::ffn_done: ffn[event.worker].on_ffn_done(now(), flight(event.serial).demand.target); break;
     case EventKind::outputs: {
       Flight& f = flight(event.serial);
@@ -215,6 +66,37 @@ void SimHost::Impl::handle(const Event& event) {
       break;
     }
   }
+}
+
+// All plans up to that of target `serial`: one the worker was not told of is found with the next.
+void SimHost::Impl::take_plans(int worker, std::int64_t serial) {
+  while (told_serial[worker] < serial) {
+    const bool was_full = ring.full();
+    const PlanPtr plan = ring.take(worker);
+    AFORE_CHECK(plan && plan->serial == told_serial[worker] + 1, "the plan ring lost a plan");
+    told_serial[worker] = plan->serial;
+    ffn[worker].on_plan(now(), plan);
+    if (was_full && !ring.full()) scheduler.on_ring_free();
+  }
+}
+
+// Each end notices for itself.
+void SimHost::Impl::finish_copy(const device::CopyKey& key) {
+  const Copy copy = ports.copy(key);
+  if (sink.operation) {
+    timeline("F", copy.to, "copy", "copy_expert", flight(key.first).demand.target, running_copies[key], now());
+    running_copies.erase(key);
+  }
+  std::vector<device::CopyKey> started;
+  ports.done(key, started);
+  for (const bool receives : {false, true}) {
+    const int worker = receives ? copy.to : copy.from;
+    const Nanos noticed =
+        clock.notices('F', worker, receives ? FaultClock::Lane::copy_in : FaultClock::Lane::copy_out, now());
+    if (noticed == now()) ffn[worker].on_copy_done(now(), {key.first, key.second}, receives);
+    else events.push(noticed, caused(EventKind::copy_noticed, worker, key.first, key.second, receives));
+  }
+  start_copies(started);
 }
 
 // Tokens as the batch assigns sequences to workers, else evenly; cached tokens in proportion.
@@ -246,6 +128,8 @@ void SimHost::Impl::dispatch(const Demand& demand, const Batch& batch, const Wor
     Flight& f = flights.emplace_back();
     f.demand = demand;
     f.batch = batch;
+    f.yard = yards.at(demand.target);
+    yards.erase(demand.target);
     split_over_attention(f);
     scheduler.on_target(demand.target, demand.phase, demand.tokens, static_cast<int>(demand.counts.size()));
     WorkItem mine = item;
@@ -262,13 +146,14 @@ void SimHost::Impl::dispatch(const Demand& demand, const Batch& batch, const Wor
 void SimHost::Impl::run_attention(int worker, const WorkItem& item) {
   const Nanos end = now() + options.pipeline_cost.attention_ns(item.tokens, item.kv_tokens);
   timeline("A", worker, "compute", "attention", item.target, now(), end);
-  events.push(end, {EventKind::attention_done, worker, serial_of(item.target), 0});
+  events.push(clock.notices('A', worker, FaultClock::Lane::compute, end),
+              caused(EventKind::attention_done, worker, serial_of(item.target)));
 }
 
 void SimHost::Impl::run_sampling(int worker, const WorkItem& item) {
   const Nanos end = now() + options.pipeline_cost.sampling_ns;
   timeline("A", worker, "compute", "sampling", item.target, now(), end);
-  events.push(end, {EventKind::sampling_done, worker, 0, 0});
+  events.push(clock.notices('A', worker, FaultClock::Lane::compute, end), caused(EventKind::sampling_done, worker, 0));
 }
 
 void SimHost::Impl::send_demand(int worker, const Target& target, std::span<const std::int64_t> counts) {
@@ -281,7 +166,7 @@ void SimHost::Impl::send_demand(int worker, const Target& target, std::span<cons
   }
   parts[buffer].assign(counts.begin(), counts.end());
   events.push(now() + options.pipeline_cost.control_latency_ns,
-              {EventKind::demand_part, worker, serial_of(target), buffer});
+              caused(EventKind::demand_part, worker, serial_of(target), buffer));
 }
 
 void SimHost::Impl::send_activations(int, const Target& target) {
@@ -295,13 +180,16 @@ void SimHost::Impl::send_activations(int, const Target& target) {
 void SimHost::Impl::start_a2f(Flight& f) {
   const std::int64_t serial = f.plan->serial;
   const std::int64_t copies = std::min<std::int64_t>(options.model.top_k, ffn_count());
+  links.slow_down(clock.slowdown(now()));
   links.a2f(f.a2f_ready_ns, f.tokens, copies, f.plan->worker_tokens, arrivals);
   for (int w = 0; w < ffn_count(); ++w) {
+    if (!members[w]) continue;
     if (sink.operation) {
       timeline("F", w, "a2f", "receive", f.demand.target, std::max(f.a2f_ready_ns, received_until[w]), arrivals[w]);
       received_until[w] = arrivals[w];
     }
-    events.push(std::max(now(), arrivals[w]), {EventKind::activations, w, serial, 0});
+    events.push(clock.notices('F', w, FaultClock::Lane::message, std::max(now(), arrivals[w])),
+                caused(EventKind::activations, w, serial));
   }
 }
 
@@ -315,9 +203,7 @@ void SimHost::Impl::start_planning(const Demand& demand) {
     for (FfnWorker& worker : ffn) worker.set_placement(layer, plans.placement(layer));
   }
   f.plan = plans.next(f.demand, serial);
-  metrics.on_plan(*f.plan, yards.at(demand.target));
-  yards.erase(demand.target);
-  events.push(now() + options.pipeline_cost.scheduler_ns, {EventKind::planned, 0, serial, 0});
+  events.push(now() + options.pipeline_cost.scheduler_ns, caused(EventKind::planned, 0, serial));
 }
 
 bool SimHost::Impl::publish(const Target& target) {
@@ -325,13 +211,21 @@ bool SimHost::Impl::publish(const Target& target) {
   const std::int64_t serial = serial_of(target);
   Flight& f = flight(serial);
   ring.publish(f.plan);
+  f.published = true;
   for (int w = 0; w < ffn_count(); ++w)
-    events.push(now() + options.pipeline_cost.control_latency_ns, {EventKind::plan_available, w, serial, 0});
+    if (members[w])
+      events.push(clock.notices('F', w, FaultClock::Lane::plan, now() + options.pipeline_cost.control_latency_ns),
+                  caused(EventKind::plan_available, w, serial));
   if (f.a2f_joined == attention_count()) start_a2f(f);
   return true;
 }
 
-void SimHost::Impl::release_copy(int, const CopyId& id, bool receives) {
+void SimHost::Impl::release_copy(int worker, const CopyId& id, bool receives) {
+  const Nanos held = receives ? clock.held_until(worker, now()) : now();
+  if (held > now()) {
+    events.push(held, caused(EventKind::copy_released, worker, id.serial, id.index, true));
+    return;
+  }
   std::vector<device::CopyKey> started;
   ports.release({id.serial, id.index}, receives, started);
   start_copies(started);
@@ -339,20 +233,25 @@ void SimHost::Impl::release_copy(int, const CopyId& id, bool receives) {
 
 void SimHost::Impl::start_copies(const std::vector<device::CopyKey>& started) {
   for (const device::CopyKey& key : started) {
-    ffn[ports.copy(key).to].on_copy_started(now(), {key.first, key.second});
+    const Copy& copy = ports.copy(key);
+    if (!alive[copy.from] || !alive[copy.to]) continue;  // it hangs until the loss is noticed
+    ffn[copy.to].on_copy_started(now(), {key.first, key.second});
     if (sink.operation) running_copies[key] = now();
-    events.push(now() + options.layer_cost.copy_ns, {EventKind::copy_done, 0, key.first, key.second});
+    const Nanos ns = static_cast<Nanos>(static_cast<double>(options.layer_cost.copy_ns) * clock.slowdown(now()));
+    events.push(now() + ns, caused(EventKind::copy_done, copy.to, key.first, key.second));
   }
 }
 
 void SimHost::Impl::run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated) {
   const Nanos end = now() + options.layer_cost.ffn_ns(tiles, activated);
   timeline("F", worker, "compute", "expert_ffn", target, now(), end);
-  events.push(end, {EventKind::ffn_done, worker, serial_of(target), 0});
+  events.push(clock.notices('F', worker, FaultClock::Lane::compute, end),
+              caused(EventKind::ffn_done, worker, serial_of(target)));
 }
 
 void SimHost::Impl::send_outputs(int worker, const Target& target) {
   Flight& f = flight(serial_of(target));
+  links.slow_down(clock.slowdown(now()));
   const Nanos sent = links.f2a_send(worker, now(), f.plan->worker_tokens[worker]);
   if (sink.operation) {
     timeline("F", worker, "f2a", "send", target, std::max(now(), sent_until[worker]), sent);
@@ -360,20 +259,26 @@ void SimHost::Impl::send_outputs(int worker, const Target& target) {
   }
   f.f2a_last_start_ns = std::max(f.f2a_last_start_ns, now());
   f.f2a_last_sent_ns = std::max(f.f2a_last_sent_ns, sent);
-  if (++f.f2a_joined < ffn_count()) return;
+  if (++f.f2a_joined == member_count) return_outputs(f);
+}
+
+void SimHost::Impl::return_outputs(Flight& f) {
+  f.returned = true;
+  metrics.on_plan(*f.plan, f.yard);
   std::int64_t pairs = 0;
   for (const std::int64_t n : f.plan->worker_tokens) pairs += n;
   rows.resize(f.tokens.size());
   for (std::size_t a = 0; a < rows.size(); ++a)
     rows[a] = f.demand.tokens > 0 ? f.tokens[a] * pairs / f.demand.tokens : 0;
   links.f2a_arrive(f.f2a_last_start_ns, f.f2a_last_sent_ns, rows, arrivals);
-  const std::int64_t serial = serial_of(target);
-  for (int a = 0; a < attention_count(); ++a) events.push(arrivals[a], {EventKind::outputs, a, serial, 0});
+  for (int a = 0; a < attention_count(); ++a)
+    events.push(clock.notices('A', a, FaultClock::Lane::message, arrivals[a]),
+                caused(EventKind::outputs, a, f.plan->serial));
 }
 
 void SimHost::Impl::report(int worker, const Target& target, const pipeline::WorkerTimes& times) {
   Observed observed;
-  if (metrics.on_times(*flight(serial_of(target)).plan, worker, times, observed) && sink.observed)
+  if (metrics.on_times(*flight(serial_of(target)).plan, worker, times, member_count, observed) && sink.observed)
     sink.observed(observed);
 }
 
@@ -406,7 +311,7 @@ void SimHost::enqueue(const Demand& demand, const Batch* batch, const pipeline::
 
 void SimHost::end_step(int microbatch) { impl_->coordinator.on_step_end(microbatch); }
 
-void SimHost::wake_at(Nanos at_ns) { impl_->events.push(at_ns, {EventKind::wake, 0, 0, 0}); }
+void SimHost::wake_at(Nanos at_ns) { impl_->events.push(at_ns, impl_->caused(EventKind::wake, 0, 0)); }
 
 bool SimHost::advance() {
   if (impl_->events.empty()) return false;
@@ -428,6 +333,14 @@ Summary SimHost::summary() const {
   Summary summary = impl_->metrics.summary();
   summary.host = "sim";
   summary.device = "cost-model";
+  if (!impl_->clock.any()) return summary;
+  std::string faults;
+  for (const Fault& fault : impl_->clock.faults()) faults += (faults.empty() ? "" : ",") + to_string(fault);
+  summary.notes["faults"] = faults;
+  summary.notes["epochs"] = std::to_string(impl_->epoch + 1);
+  summary.notes["redone_targets"] = std::to_string(impl_->redone_targets);
+  summary.notes["abandoned_copies"] = std::to_string(impl_->abandoned_copies);
+  summary.notes["reloaded_experts"] = std::to_string(impl_->reloaded_experts);
   return summary;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/records.h"
+#include "host/faults.h"
 #include "pipeline/plan_source.h"
 #include "pipeline/run_metrics.h"
 
@@ -18,11 +19,15 @@ struct SimOptions {
   PipelineCost pipeline_cost;
   bool overlap = true;
   std::int64_t kv_tokens = 1024;  // per token, for streams without batch records
+  std::vector<Fault> faults;      // checked by check_faults()
+  std::uint64_t fault_seed = 0;
+  Nanos reload_ns = 0;  // reading one expert from its source, after its last replica was lost
 };
 
 struct SimSink {
   std::function<void(const Observed&)> observed;
-  std::function<void(const Operation&)> operation;                     // empty: no timeline
+  std::function<void(const Operation&)> operation;  // empty: no timeline
+  std::function<void(const Membership&)> membership{};
   std::function<void(std::int64_t step, int microbatch)> step_done{};  // its tokens are sampled, at now()
 };
 

@@ -25,6 +25,12 @@ class EplbBackground final : public BackgroundPolicy {
   }
 
   void plan(const Demand& demand, LayerState& layer, Plan& plan, std::optional<PlacementRecord>& completed) override;
+  void freeze() override {
+    frozen_ = true;
+    layers_.clear();
+    wanted_.clear();
+    moving_layer_ = -1;
+  }
 
  private:
   struct Migration {
@@ -47,6 +53,8 @@ class EplbBackground final : public BackgroundPolicy {
   std::int64_t copy_bytes_ = 1, step_bytes_ = 0, bytes_left_ = 0;
   std::map<int, std::vector<int>> wanted_;  // maps not yet started, by layer
   int moving_layer_ = -1;
+  // The published algorithm packs equal numbers of slots on all workers: it has no answer for a cluster with a hole.
+  bool frozen_ = false;
 };
 
 // At a new step: refill the copy budget, and at the end of an interval ask EPLB for the wanted maps.
@@ -55,7 +63,7 @@ void EplbBackground::start_step(const Demand& demand, const LayerState& layer) {
   step_ = demand.target.step;
   // Budgets below one expert per step accumulate until a copy fits.
   bytes_left_ = std::min(bytes_left_ + step_bytes_, std::max(step_bytes_, copy_bytes_));
-  if (++steps_seen_ - last_rebalance_ <= options_.eplb.interval_steps) return;
+  if (frozen_ || ++steps_seen_ - last_rebalance_ <= options_.eplb.interval_steps) return;
   last_rebalance_ = steps_seen_ - 1;
   placement::EplbOptions eplb;
   eplb.workers = static_cast<int>(cluster_.ffn_workers);

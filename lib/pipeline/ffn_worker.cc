@@ -10,7 +10,35 @@ void FfnWorker::set_placement(int layer, const LayerPlacement& placement) {
   Layer& mine = layers_[layer];
   mine.slots.assign(placement.slots_per_worker() + 1, Slot{});
   for (int slot = 0; slot < placement.slots_per_worker(); ++slot)
-    mine.slots[slot].expert = placement.expert_at(index_, slot);
+    mine.slots[slot].expert = mine.slots[slot].complete = placement.expert_at(index_, slot);
+  mine.slots.back().expert = mine.slots.back().complete = placement.expert_at(index_, kStagingSlot);
+}
+
+void FfnWorker::on_epoch(std::int64_t next_serial) {
+  queue_.clear();
+  early_activations_.clear();
+  incoming_.clear();
+  outgoing_.clear();
+  taken_serial_ = finished_serial_ = next_serial - 1;
+  running_ = false;
+}
+
+std::vector<int> FfnWorker::inventory(int layer) const {
+  std::vector<int> complete;
+  const auto it = layers_.find(layer);
+  if (it == layers_.end()) return complete;
+  for (const Slot& slot : it->second.slots) complete.push_back(slot.complete);
+  return complete;
+}
+
+void FfnWorker::on_reload(int layer, int slot, const CopyId& id) {
+  Slot& reloading = layers_.at(layer).slots[slot];
+  Transfer& transfer = incoming_[id];
+  transfer.copy = {reloading.expert, kFromSource, index_, slot};
+  transfer.layer = layer;
+  transfer.released = true;
+  reloading.incoming = id;
+  reloading.complete = kNoExpert;
 }
 
 // Staging is last, so a regular slot is found first.
@@ -18,6 +46,11 @@ FfnWorker::Slot* FfnWorker::find_slot(Layer& layer, int expert) {
   for (Slot& slot : layer.slots)
     if (slot.expert == expert) return &slot;
   return nullptr;
+}
+
+FfnWorker::Slot& FfnWorker::slot_of(const Transfer& transfer) {
+  Layer& layer = layers_.at(transfer.layer);
+  return transfer.copy.slot == kStagingSlot ? layer.slots.back() : layer.slots[transfer.copy.slot];
 }
 
 void FfnWorker::on_plan(Nanos now, const PlanPtr& plan) {
@@ -60,13 +93,13 @@ void FfnWorker::post_copies(Nanos now, Pending& pending) {
     if (copy.from == index_) {
       Slot* source = find_slot(layer, copy.expert);
       AFORE_CHECK(source != nullptr, "a copy leaves a worker that does not hold the expert");
-      outgoing_[id] = {copy, now, false, -1, source->incoming, {}};
+      outgoing_[id] = {copy, plan.plan.target.layer, now, false, -1, source->incoming, {}};
       source->last_reader = id;
       actions_.post_copy(index_, id, copy, false);
     }
     if (copy.to == index_) {
       Slot& slot = copy.slot == kStagingSlot ? layer.slots.back() : layer.slots[copy.slot];
-      incoming_[id] = {copy, now, false, slot.last_user, slot.last_reader, {}};
+      incoming_[id] = {copy, plan.plan.target.layer, now, false, slot.last_user, slot.last_reader, {}};
       slot.expert = copy.expert;
       slot.incoming = id;
       actions_.post_copy(index_, id, copy, true);
@@ -116,6 +149,7 @@ void FfnWorker::on_copy_started(Nanos, const CopyId& id) {
   const auto it = incoming_.find(id);
   AFORE_CHECK(it != incoming_.end() && it->second.released, "a copy starts that was not released");
   AFORE_CHECK(finished_serial_ >= it->second.wait_user, "a copy overwrites a slot with pending work");
+  slot_of(it->second).complete = kNoExpert;
 }
 
 void FfnWorker::on_copy_done(Nanos now, const CopyId& id, bool receives) {
@@ -124,6 +158,7 @@ void FfnWorker::on_copy_done(Nanos now, const CopyId& id, bool receives) {
   AFORE_CHECK(it != transfers.end(), "a copy is done that was not posted");
   const Transfer transfer = std::move(it->second);
   transfers.erase(it);
+  if (receives) slot_of(transfer).complete = transfer.copy.expert;
   for (const std::int64_t serial : transfer.awaited_by) {
     for (Pending& pending : queue_) {
       if (pending.plan->serial != serial) continue;

@@ -2,6 +2,9 @@
 // Runs its experts' share of each target in stream order. Takes a plan as soon as it is published and starts the
 // copies it names at once, while earlier targets compute; a target waits only for copies it uses. Checks in release
 // builds: plans in order, replicas complete before use, slots with pending work never overwritten.
+//
+// When another worker is lost, an epoch ends: unfinished targets and copies are dropped, what is complete here is told,
+// and the layers' maps are set anew. Targets that were dropped come again with new plans.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -18,6 +21,8 @@ struct CopyId {
   int index = 0;
   auto operator<=>(const CopyId&) const = default;
 };
+
+inline constexpr int kFromSource = -1;  // a copy's `from`: the weights' source, not another worker
 
 class FfnWorker {
  public:
@@ -42,12 +47,21 @@ class FfnWorker {
   void on_plan(Nanos now, const PlanPtr& plan);
   void on_activations(Nanos now, const Target& target);
   void on_copy_started(Nanos now, const CopyId& id);
-  void on_copy_done(Nanos now, const CopyId& id, bool receives);
+  void on_copy_done(Nanos now, const CopyId& id, bool receives);  // a reload too, as receiving
   void on_ffn_done(Nanos now, const Target& target);
+
+  // The next plan is that of target `next_serial`. Results of what was running must not be handed in any more.
+  void on_epoch(std::int64_t next_serial);
+  // What is complete here: the expert by slot of a layer, regular slots, then staging. Layers without a map: empty.
+  std::vector<int> inventory(int layer) const;
+  // The slot's expert, as set_placement() has it, is being read from its source and may not be used before `id` is
+  // done.
+  void on_reload(int layer, int slot, const CopyId& id);
 
  private:
   struct Slot {
     int expert = kNoExpert;       // as of the last plan taken
+    int complete = kNoExpert;     // whose weights are here whole, now
     CopyId incoming{-1, 0};       // the copy that fills it; complete when that is done
     std::int64_t last_user = -1;  // serial of the last target taken that works in it
     CopyId last_reader{-1, 0};    // the last outgoing copy that reads it
@@ -68,6 +82,7 @@ class FfnWorker {
   };
   struct Transfer {
     Copy copy;
+    int layer = 0;
     Nanos taken_ns = 0;
     bool released = false;
     std::int64_t wait_user = -1;           // receiving: target that must finish first, since it works in the slot
@@ -81,6 +96,7 @@ class FfnWorker {
   bool can_release(const Transfer& transfer, bool receives) const;
   void start_next(Nanos now);
   Slot* find_slot(Layer& layer, int expert);
+  Slot& slot_of(const Transfer& transfer);  // that it fills
 
   int index_;
   bool overlap_;

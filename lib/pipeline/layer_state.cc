@@ -5,8 +5,14 @@ namespace afore::pipeline {
 LayerState::LayerState(LayerPlacement initial, std::int64_t microbatches)
     : placement(std::move(initial)),
       last_used(placement.index_count(), -1),
-      busy_(placement.index_count(), 0),
+      closed_(placement.index_count(), 0),
+      busy_(closed_),
       recent_(microbatches > 0 ? static_cast<std::size_t>(microbatches - 1) : 0) {}
+
+void LayerState::close_worker(int worker) {
+  for (int slot = kStagingSlot; slot < placement.slots_per_worker(); ++slot)
+    closed_[placement.index(worker, slot)] = busy_[placement.index(worker, slot)] = 1;
+}
 
 void LayerState::record_use(std::span<const TileShare> assignment, std::int64_t serial) {
   std::vector<std::size_t> used;
@@ -22,7 +28,7 @@ void LayerState::record_use(std::span<const TileShare> assignment, std::int64_t 
   if (recent_.empty()) return;
   recent_[next_].swap(used);
   next_ = (next_ + 1) % recent_.size();
-  std::fill(busy_.begin(), busy_.end(), std::uint8_t{0});
+  busy_ = closed_;
   for (const auto& list : recent_)
     for (const std::size_t index : list) busy_[index] = 1;
 }

@@ -19,8 +19,16 @@ void PlanRing::publish(PlanPtr plan) {
 }
 
 PlanPtr PlanRing::take(int reader) {
-  if (taken_[reader] == published_) return nullptr;
+  if (taken_[reader] >= published_) return nullptr;
   return slots_[taken_[reader]++ % static_cast<std::int64_t>(slots_.size())];
 }
+
+void PlanRing::clear() {
+  for (std::int64_t& taken : taken_)
+    if (taken != kLost) taken = published_;
+  slowest_ = published_;
+}
+
+void PlanRing::lose(int reader) { taken_[reader] = kLost; }
 
 }  // namespace afore::pipeline

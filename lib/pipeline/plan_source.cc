@@ -25,6 +25,9 @@ class LivePlans final : public PlanSource {
   }
 
   void on_placement(const PlacementRecord& record) override { planner_.set_placement(record); }
+  Recovery lose_workers(const std::vector<bool>& alive, const std::map<int, std::vector<int>>& complete) override {
+    return planner_.lose_workers(alive, complete);
+  }
 
  private:
   Planner planner_;
@@ -62,6 +65,11 @@ void EmbeddedPlans::on_placement(const PlacementRecord& record) {
   if (layers_.contains(record.layer)) return;
   layers_.emplace(record.layer,
                   placement_from(record, static_cast<int>(model_.experts), static_cast<int>(cluster_.ffn_workers)));
+}
+
+Recovery EmbeddedPlans::lose_workers(const std::vector<bool>&, const std::map<int, std::vector<int>>&) {
+  throw Error(ErrorKind::usage, "the stream's plans are fixed, so they cannot go on without a worker",
+              "plan while running: --ignore-plans --policy POLICY");
 }
 
 void EmbeddedPlans::push(const Demand& demand, const Plan* plan) {

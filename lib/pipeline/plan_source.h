@@ -19,6 +19,8 @@ class PlanSource {
   virtual PlanPtr next(const Demand& demand, std::int64_t serial) = 0;
   // A placement record read from the stream; effective only before the layer's first plan.
   virtual void on_placement(const PlacementRecord& record) = 0;
+  // FFN workers were lost (Planner::lose_workers): the maps that stand from now on. Error{usage} where plans are fixed.
+  virtual Recovery lose_workers(const std::vector<bool>& alive, const std::map<int, std::vector<int>>& complete) = 0;
 };
 
 // `emit` sees every planned target before it is published.
@@ -36,6 +38,7 @@ class EmbeddedPlans final : public PlanSource {
   const LayerPlacement& placement(int layer) override { return state(layer); }
   PlanPtr next(const Demand& demand, std::int64_t serial) override;
   void on_placement(const PlacementRecord& record) override;
+  Recovery lose_workers(const std::vector<bool>& alive, const std::map<int, std::vector<int>>& complete) override;
 
  private:
   LayerPlacement& state(int layer);

@@ -95,6 +95,37 @@ Nanos Planner::window(const char*& source) const {
   return preceding_ffn_ns_.value_or(0);
 }
 
+Recovery Planner::lose_workers(const std::vector<bool>& alive, const std::map<int, std::vector<int>>& complete) {
+  if (model_.moe_layers.empty())
+    throw Error(ErrorKind::usage, "a worker is lost, and the model's layers are not known",
+                "give --model PRESET, or a header that has moe_layers");
+  if (policy_ && policy_->is_virtual())
+    throw Error(ErrorKind::usage, "policy ideal has no replicas, so it cannot lose a worker");
+  for (const int index : model_.moe_layers) layer(index);
+  if (background_) background_->freeze();
+  Recovery recovery;
+  for (auto& [index, state] : layers_) {
+    const LayerPlacement& before = state->placement;
+    std::vector<int> whole;
+    const auto told = complete.find(index);
+    if (told != complete.end()) {
+      whole = told->second;
+    } else {
+      whole.resize(before.index_count());
+      for (int w = 0; w < before.workers(); ++w)
+        for (int slot = kStagingSlot; slot < before.slots_per_worker(); ++slot)
+          whole[before.index(w, slot)] = before.expert_at(w, slot);
+    }
+    const auto it = recovery.emplace(index, recover_layer(index, before, whole, alive)).first;
+    auto repaired = std::make_unique<LayerState>(it->second.placement, cluster_.microbatches);
+    for (int w = 0; w < before.workers(); ++w)
+      if (!alive[w]) repaired->close_worker(w);
+    repaired->announced = state->announced;
+    state = std::move(repaired);
+  }
+  return recovery;
+}
+
 PlannedTarget Planner::plan(const Demand& demand) {
   if (model_.experts == kAbsent) model_.experts = static_cast<std::int64_t>(demand.counts.size());
   if (static_cast<std::int64_t>(demand.counts.size()) != model_.experts)

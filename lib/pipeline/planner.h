@@ -10,6 +10,7 @@
 
 #include "core/records.h"
 #include "demand/history.h"
+#include "pipeline/membership.h"
 #include "placement/policy.h"
 
 namespace afore::pipeline {
@@ -47,12 +48,15 @@ struct LayerState {
   // Slots with work in the last M-1 targets of the layer, which no copy may overwrite.
   std::span<const std::uint8_t> busy() const { return busy_; }
   void record_use(std::span<const TileShare> assignment, std::int64_t serial);
+  // No copy goes to this worker any more: it is lost.
+  void close_worker(int worker);
 
   LayerPlacement placement;
   std::vector<std::int64_t> last_used;  // serial of the last target with work in the slot, -1 = never
   bool announced = false;               // its placement record was written
 
  private:
+  std::vector<std::uint8_t> closed_;  // slots of lost workers
   std::vector<std::uint8_t> busy_;
   std::vector<std::vector<std::size_t>> recent_;  // ring of M-1 lists of used slots
   std::size_t next_ = 0;
@@ -65,6 +69,8 @@ class BackgroundPolicy {
   // Fills plan.copies, plan.assignment(_tokens) for the target and applies the copies to `layer.placement`; sets
   // `completed` to the layer's map when its transition ended.
   virtual void plan(const Demand& demand, LayerState& layer, Plan& plan, std::optional<PlacementRecord>& completed) = 0;
+  // A worker was lost and maps were repaired: from now on the placement stands.
+  virtual void freeze() = 0;
 };
 
 class Planner {
@@ -83,6 +89,11 @@ class Planner {
 
   // Demand must be conserved and sized to `experts` (the decoder checks both).
   PlannedTarget plan(const Demand& demand);
+
+  // Workers were lost for good. `complete` by layer: what recover_layer() takes, for the layers that workers have a map
+  // of; the others are as planned. Sets the maps of all layers of the model anew; targets that ran when the workers
+  // were lost are then planned again. Error{usage} when the layers are not known, or the policy is the yardstick.
+  Recovery lose_workers(const std::vector<bool>& alive, const std::map<int, std::vector<int>>& complete);
 
   // Whole map of every layer seen so far.
   const std::map<int, std::unique_ptr<LayerState>>& layers() const { return layers_; }

@@ -102,7 +102,10 @@ void RunMetrics::on_predicted(const Plan& plan) {
   exposed_targets_ += plan.exposed_ns > 0 ? 1 : 0;
 }
 
-bool RunMetrics::on_times(const PublishedPlan& published, int worker, const WorkerTimes& times, Observed& observed) {
+void RunMetrics::forget(const Target& target) { worst_.erase(target); }
+
+bool RunMetrics::on_times(const PublishedPlan& published, int worker, const WorkerTimes& times, int workers,
+                          Observed& observed) {
   const Target& target = published.plan.target;
   Worst& worst = worst_[target];
   auto rank = [](const WorkerTimes& t) { return std::pair(t.exposed_ns, t.migration_ns); };
@@ -115,7 +118,7 @@ bool RunMetrics::on_times(const PublishedPlan& published, int worker, const Work
       worst.reported == 0 ? times.window_ns : std::min(worst.smallest_window_ns, times.window_ns);
   worst.ffn_ns = std::max(worst.ffn_ns, times.ffn_ns);
   worst.slot_wait_ns = std::max(worst.slot_wait_ns, times.slot_wait_ns);
-  if (++worst.reported < static_cast<int>(cluster_.ffn_workers)) return false;
+  if (++worst.reported < workers) return false;
 
   observed.target = target;
   observed.seq = published.plan.seq;

@@ -19,11 +19,12 @@ class RunMetrics {
 
   // A target enters the pipeline. `batch`: its microbatch's requests in this step, where the stream has them.
   void on_target(const Demand& demand, const Batch* batch);
-  void on_plan(const PublishedPlan& plan, const YardTimes& yard);
+  void on_plan(const PublishedPlan& plan, const YardTimes& yard);  // when the target was executed
   // What a plan claims, where nothing runs (the stream host). Instead of on_times.
   void on_predicted(const Plan& plan);
-  // One worker's times; returns true with `observed` filled when all workers have reported.
-  bool on_times(const PublishedPlan& plan, int worker, const WorkerTimes& times, Observed& observed);
+  // One worker's times; returns true with `observed` filled when all `workers` have reported.
+  bool on_times(const PublishedPlan& plan, int worker, const WorkerTimes& times, int workers, Observed& observed);
+  void forget(const Target& target);                 // it runs again: what workers reported of it is void
   void on_outputs(Nanos now, const Target& target);  // all results of a target are back on the attention side
   void on_step_done(Nanos now, std::int64_t step, int microbatch);
 

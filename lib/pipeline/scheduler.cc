@@ -44,6 +44,13 @@ void Scheduler::on_planned(const Target& target) {
   start_next();
 }
 
+void Scheduler::on_epoch(std::span<const Demand> redo) {
+  for (std::size_t i = redo.size(); i-- > 0;)
+    mailboxes_.push_front({redo[i], sources_, std::vector<bool>(sources_, true)});
+  planning_ = waiting_for_ring_ = false;
+  start_next();
+}
+
 void Scheduler::on_ring_free() {
   if (waiting_for_ring_) on_planned(mailboxes_.front().demand.target);
 }

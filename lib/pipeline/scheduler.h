@@ -25,6 +25,9 @@ class Scheduler {
   void on_demand(int source, const Target& target, std::span<const std::int64_t> counts);
   void on_planned(const Target& target);
   void on_ring_free();
+  // A new epoch (a worker was lost): no plan made so far holds. `redo` are the demands of the targets whose plans were
+  // published and whose outputs are not back, in stream order; they are planned again, before all others.
+  void on_epoch(std::span<const Demand> redo);
 
  private:
   struct Mailbox {

@@ -26,8 +26,8 @@ struct RunMetricsTest : testing::Test {
   // Both workers report; the observed record.
   Observed report(const PublishedPlan& plan, WorkerTimes first, WorkerTimes second) {
     Observed observed;
-    EXPECT_FALSE(metrics.on_times(plan, 0, first, observed));
-    EXPECT_TRUE(metrics.on_times(plan, 1, second, observed));
+    EXPECT_FALSE(metrics.on_times(plan, 0, first, 2, observed));
+    EXPECT_TRUE(metrics.on_times(plan, 1, second, 2, observed));
     return observed;
   }
 };

@@ -15,6 +15,14 @@ void CopyPorts::release(const CopyKey& key, bool receives, std::vector<CopyKey>&
   try_start(key, started);
 }
 
+std::int64_t CopyPorts::abandon_all() {
+  const auto abandoned = static_cast<std::int64_t>(transfers_.size());
+  transfers_.clear();
+  for (auto* ports : {&out_, &in_})
+    for (auto& queue : *ports) queue.clear();
+  return abandoned;
+}
+
 void CopyPorts::try_start(const CopyKey& key, std::vector<CopyKey>& started) {
   const auto it = transfers_.find(key);
   AFORE_CHECK(it != transfers_.end(), "a copy is released that was not posted");

@@ -24,6 +24,8 @@ class CopyPorts {
   void done(const CopyKey& key, std::vector<CopyKey>& started);
   const Copy& copy(const CopyKey& key) const { return transfers_.at(key).copy; }
   bool idle() const { return transfers_.empty(); }
+  bool under_way(const CopyKey& key) const { return transfers_.contains(key); }
+  std::int64_t abandon_all();  // how many there were
   // No copy of a plan with a serial below `serial` is under way.
   bool idle_before(std::int64_t serial) const {
     return transfers_.empty() || transfers_.begin()->first.first >= serial;

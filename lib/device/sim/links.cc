@@ -3,13 +3,12 @@
 #include <algorithm>
 
 namespace afore::device {
-namespace {
 
-double bytes_of(std::int64_t rows, const PipelineCost& cost) {
-  return static_cast<double>(rows) * static_cast<double>(cost.activation_bytes);
+Nanos SimLinks::transfer_ns(std::int64_t rows, std::int64_t times) const {
+  const double bytes = static_cast<double>(rows) * static_cast<double>(cost_.activation_bytes);
+  const Nanos ns = cost_.transfer_ns(bytes * static_cast<double>(times));
+  return slowdown_ == 1 ? ns : static_cast<Nanos>(static_cast<double>(ns) * slowdown_);
 }
-
-}  // namespace
 
 SimLinks::SimLinks(const PipelineCost& cost, int attention_workers, int ffn_workers)
     : cost_(cost),
@@ -23,19 +22,18 @@ void SimLinks::a2f(Nanos ready_ns, std::span<const std::int64_t> tokens, std::in
   // Every FFN worker hears from every attention worker, so nothing is whole before the slowest sender is through.
   Nanos sent = 0, start = ready_ns;
   for (std::size_t a = 0; a < a_out_.size(); ++a) {
-    a_out_[a] = std::max(ready_ns, a_out_[a]) +
-                cost_.transfer_ns(bytes_of(tokens[a], cost_) * static_cast<double>(copies_per_token));
+    a_out_[a] = std::max(ready_ns, a_out_[a]) + transfer_ns(tokens[a], copies_per_token);
     sent = std::max(sent, a_out_[a]);
   }
   arrival_ns.resize(f_in_.size());
   for (std::size_t w = 0; w < f_in_.size(); ++w) {
-    f_in_[w] = std::max(sent, std::max(start, f_in_[w]) + cost_.transfer_ns(bytes_of(rows[w], cost_)));
+    f_in_[w] = std::max(sent, std::max(start, f_in_[w]) + transfer_ns(rows[w]));
     arrival_ns[w] = f_in_[w];
   }
 }
 
 Nanos SimLinks::f2a_send(int worker, Nanos ready_ns, std::int64_t rows) {
-  f_out_[worker] = std::max(ready_ns, f_out_[worker]) + cost_.transfer_ns(bytes_of(rows, cost_));
+  f_out_[worker] = std::max(ready_ns, f_out_[worker]) + transfer_ns(rows);
   return f_out_[worker];
 }
 
@@ -43,7 +41,7 @@ void SimLinks::f2a_arrive(Nanos last_start_ns, Nanos last_sent_ns, std::span<con
                           std::vector<Nanos>& arrival_ns) {
   arrival_ns.resize(a_in_.size());
   for (std::size_t a = 0; a < a_in_.size(); ++a) {
-    a_in_[a] = std::max(last_sent_ns, std::max(last_start_ns, a_in_[a]) + cost_.transfer_ns(bytes_of(rows[a], cost_)));
+    a_in_[a] = std::max(last_sent_ns, std::max(last_start_ns, a_in_[a]) + transfer_ns(rows[a]));
     arrival_ns[a] = a_in_[a];
   }
 }

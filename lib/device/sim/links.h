@@ -15,6 +15,9 @@ class SimLinks {
  public:
   SimLinks(const PipelineCost& cost, int attention_workers, int ffn_workers);
 
+  // From now on a transfer takes `factor` times as long (1 = as the cost model says).
+  void slow_down(double factor) { slowdown_ = factor; }
+
   // All attention workers have sent at `ready_ns` (the last of them). `tokens` per attention worker (each token's row
   // leaves at most min(top_k, F) times), `rows` per FFN worker. Fills `arrival_ns` per FFN worker.
   void a2f(Nanos ready_ns, std::span<const std::int64_t> tokens, std::int64_t copies_per_token,
@@ -28,7 +31,10 @@ class SimLinks {
                   std::vector<Nanos>& arrival_ns);
 
  private:
+  Nanos transfer_ns(std::int64_t rows, std::int64_t times = 1) const;
+
   PipelineCost cost_;
+  double slowdown_ = 1;
   std::vector<Nanos> a_out_, a_in_, f_in_, f_out_;  // port free at
 };
 
