@@ -130,8 +130,8 @@ void check_faults(const std::vector<Fault>& faults, int attention_workers, int f
     if (!names_worker(fault.kind)) continue;
     const int workers = fault.pool == 'A' ? attention_workers : ffn_workers;
     if (fault.worker >= workers)
-      throw Error(ErrorKind::usage, fmt::format("fault '{}': there are only {} such workers, counted from 0",
-                                                to_string(fault), workers));
+      throw Error(ErrorKind::usage,
+                  fmt::format("fault '{}': there are only {} such workers, counted from 0", to_string(fault), workers));
     if (fault.kind == FaultKind::kill) alive[fault.worker] = false;
   }
   if (std::count(alive.begin(), alive.end(), true) == 0)

@@ -116,6 +116,7 @@ void FfnWorker::bind_uses(Pending& pending) {
     Slot* slot = find_slot(layer, share.expert);
     AFORE_CHECK(slot != nullptr, "a plan gives work to a worker that does not hold the expert");
     slot->last_user = plan.serial;
+    pending.uses.emplace_back(slot, share.expert);
     const auto awaited = incoming_.find(slot->incoming);
     if (awaited == incoming_.end()) continue;
     awaited->second.awaited_by.push_back(plan.serial);
@@ -181,6 +182,8 @@ void FfnWorker::start_next(Nanos now) {
   }
   if (head.copies_awaited > 0) return;
   AFORE_CHECK(now == std::max(head.free_ns, head.copy_end_ns), "a target starts neither when free nor when copied");
+  for (const auto& [slot, expert] : head.uses)
+    AFORE_CHECK(slot->complete == expert, "a target starts before a replica it uses is complete");
   running_ = true;
   started_ns_ = now;
   const auto shares = head.plan->of(index_);

@@ -73,7 +73,7 @@ class FfnWorker {
     PlanPtr plan;
     Nanos taken_ns = 0;
     bool posted = false;
-    std::vector<Slot*> uses;
+    std::vector<std::pair<const Slot*, int>> uses;  // the slots it works in, and for which expert
     std::int64_t copies_awaited = 0;
     Nanos copy_end_ns = -1;  // last awaited copy, -1 = none
     Nanos slot_wait_ns = 0;

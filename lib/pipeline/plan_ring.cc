@@ -26,7 +26,6 @@ PlanPtr PlanRing::take(int reader) {
 void PlanRing::clear() {
   for (std::int64_t& taken : taken_)
     if (taken != kLost) taken = published_;
-  slowest_ = published_;
 }
 
 void PlanRing::lose(int reader) { taken_[reader] = kLost; }

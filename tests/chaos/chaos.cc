@@ -108,15 +108,16 @@ class Witness {
   }
 
   void at_end(const SimHost& host) const {
-    require(observed_.size() == run_.stream.size(), std::to_string(observed_.size()) + " targets of " +
-                                                        std::to_string(run_.stream.size()) + " are observed");
+    require(observed_.size() == run_.stream.size(),
+            std::to_string(observed_.size()) + " targets of " + std::to_string(run_.stream.size()) + " are observed");
     std::set<std::pair<std::int64_t, int>> steps;
     for (const Demand& demand : run_.stream) {
       require(observed_.contains(demand.target), name(demand.target) + " is lost");
       steps.insert({demand.target.step, demand.target.microbatch});
     }
     require(steps_ == static_cast<std::int64_t>(steps.size()), "not every step of every microbatch ended once");
-    require(host.summary().targets == static_cast<std::int64_t>(run_.stream.size()), "the summary counts other targets");
+    require(host.summary().targets == static_cast<std::int64_t>(run_.stream.size()),
+            "the summary counts other targets");
   }
 
  private:

@@ -178,6 +178,58 @@ TEST_F(FfnWorkerTest, VirtualPlansNeedNoPlacement) {
   EXPECT_EQ(recorder.take(), Log{"run 0:9:0 3 of 1"});
 }
 
+using Experts = std::vector<int>;
+
+// Slots: worker 1's own expert, the free one, staging.
+TEST_F(FfnWorkerTest, TheInventoryTellsOnlyWhatIsWhole) {
+  EXPECT_EQ(worker.inventory(1), (Experts{1, kNoExpert, kNoExpert}));
+  EXPECT_EQ(worker.inventory(2), Experts{});
+  worker.on_plan(0, published(0, kA, {{0, 0, 1, 1}}, {}, 3));
+  EXPECT_EQ(worker.inventory(1), (Experts{1, kNoExpert, kNoExpert}));
+  worker.on_copy_started(0, {0, 0});
+  worker.on_copy_done(250, {0, 0}, true);
+  EXPECT_EQ(worker.inventory(1), (Experts{1, 0, kNoExpert}));
+  // A copy over it that has not begun leaves it whole; one that has begun does not.
+  worker.on_plan(300, published(1, kB, {{2, 2, 1, 1}}, {}, 3));
+  EXPECT_EQ(worker.inventory(1), (Experts{1, 0, kNoExpert}));
+  worker.on_activations(300, kA);
+  worker.on_ffn_done(310, kA);
+  worker.on_copy_started(310, {1, 0});
+  EXPECT_EQ(worker.inventory(1), (Experts{1, kNoExpert, kNoExpert}));
+}
+
+TEST_F(FfnWorkerTest, ANewEpochDropsEverythingUnfinished) {
+  worker.on_plan(0, published(0, kA, {{0, 0, 1, 1}}, {{0, 1, 1}}, 3));
+  worker.on_plan(0, published(1, kB, {}, {{1, 1, 1}}, 3));
+  worker.on_activations(5, kA);
+  worker.on_activations(6, kB);
+  recorder.take();
+  worker.on_epoch(0);
+  worker.set_placement(1, LayerPlacement::initial(3, 3, 1));
+  worker.on_plan(50, published(0, kA, {}, {{1, 1, 1}}, 3));
+  EXPECT_EQ(recorder.take(), Log{});  // its activations are sent again
+  worker.on_activations(60, kA);
+  EXPECT_EQ(recorder.take(), Log{"run 0:1:0 1 of 1"});
+  EXPECT_NE(error_of([&] { worker.on_copy_done(70, {0, 0}, true); }, ErrorKind::internal), "no error");
+}
+
+TEST_F(FfnWorkerTest, ATargetWaitsForTheExpertThatIsReadAgain) {
+  LayerPlacement placement = LayerPlacement::initial(3, 3, 1);
+  placement.set(1, 1, 0);
+  worker.on_epoch(0);
+  worker.set_placement(1, placement);
+  worker.on_reload(1, 1, {-2, 0});
+  EXPECT_EQ(worker.inventory(1), (Experts{1, kNoExpert, kNoExpert}));
+  worker.on_plan(0, published(0, kA, {{0, 1, 2, 1}}, {{0, 1, 1}}, 3));
+  worker.on_activations(10, kA);
+  EXPECT_EQ(recorder.take(), Log{"post 0.0 out"});
+  worker.on_copy_done(500, {-2, 0}, true);
+  EXPECT_EQ(recorder.take(), (Log{"release 0.0 out", "run 0:1:0 1 of 1"}));
+  EXPECT_EQ(worker.inventory(1), (Experts{1, 0, kNoExpert}));
+  worker.on_ffn_done(600, kA);
+  expect_times(100, 10, 500, 490, 0);
+}
+
 struct WithoutOverlap : FfnWorkerTest {
   WithoutOverlap() : FfnWorkerTest(false) {}
 };

@@ -37,6 +37,23 @@ TEST(PlanRing, ASlotIsReusedOnlyAfterItsLastReader) {
   EXPECT_EQ(ring.take(1)->serial, 2);
 }
 
+TEST(PlanRing, ANewEpochVoidsWhatWasNotTakenAndForgetsTheLost) {
+  PlanRing ring(2, 2);
+  ring.publish(numbered(0));
+  ring.publish(numbered(1));
+  ring.take(0);
+  ring.lose(1);
+  ring.clear();
+  EXPECT_EQ(ring.take(0), nullptr);
+  EXPECT_EQ(ring.take(1), nullptr);
+  for (std::int64_t serial = 2; serial < 8; ++serial) {
+    EXPECT_FALSE(ring.full());
+    ring.publish(numbered(serial));
+    EXPECT_EQ(ring.take(0)->serial, serial);
+    EXPECT_EQ(ring.take(1), nullptr);
+  }
+}
+
 TEST(PlanRing, ManyRoundsAtAnyPace) {
   Draw draw{5};
   PlanRing ring(3, 4);

@@ -68,6 +68,22 @@ TEST_F(SchedulerTest, WaitsForTheRing) {
   EXPECT_EQ(recorder.take(), Log{});
 }
 
+TEST_F(SchedulerTest, ANewEpochPlansUnfinishedTargetsAgainAndFirst) {
+  for (const int source : {0, 1}) scheduler.on_demand(source, kA, Counts{1, 1, 1});
+  scheduler.on_demand(0, kB, Counts{1, 1, 1});
+  scheduler.on_planned(kA);
+  recorder.take();
+  scheduler.on_epoch(std::vector<Demand>{demand(kA, {2, 2, 1})});
+  EXPECT_EQ(recorder.take(), Log{"plan 0:1:0 tokens 5: 2 2 1"});
+  // A second loss while that is being planned: it is not published, so the scheduler still has it.
+  scheduler.on_epoch({});
+  EXPECT_EQ(recorder.take(), Log{"plan 0:1:0 tokens 5: 2 2 1"});
+  scheduler.on_planned(kA);
+  EXPECT_EQ(recorder.take(), Log{"publish 0:1:0"});
+  scheduler.on_demand(1, kB, Counts{1, 1, 1});  // what was under way to the scheduler still counts
+  EXPECT_EQ(recorder.take(), Log{"plan 0:1:1 tokens 6: 2 2 2"});
+}
+
 TEST_F(SchedulerTest, RefusesAPartTwiceAndUnknownTargets) {
   scheduler.on_demand(1, kA, Counts{1, 0, 2});
   EXPECT_NE(error_of([&] { scheduler.on_demand(1, kA, Counts{1, 0, 2}); }, ErrorKind::internal), "no error");
