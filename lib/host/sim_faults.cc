@@ -91,6 +91,7 @@ void SimHost::Impl::end_epoch() {
   record.epoch = ++epoch;
   record.at_ns = now();
   record.abandoned_copies = ports.abandon_all();
+  traffic.abandon_all();
   running_copies.clear();
   ring.clear();
 
