@@ -31,14 +31,15 @@ Nanos unit_ns(double ns, const char* what) {
 
 // Peak rates, HBM and NVLink from public data sheets; 0.8 of HBM and the 10 us point-to-point latency are the
 // empirical factors published with the measured tables cited in docs/metrics.md; 0.6 of the tensor-core peak is an
-// assumption for small-M grouped GEMMs. Control latency, scheduler and sampling times are assumptions, named there.
+// assumption for small-M grouped GEMMs. Weights are read again over PCIe 4 or 5 from host memory, at 0.8 of its rate.
+// Control latency, scheduler and sampling times are assumptions, named there.
 const std::array<HardwareProfile, 3> kProfiles = {{
     {"a100", 312e12, 0.6, 2.039e12, 0.8, 300e9, 0.8, 10'000, 240e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000,
-     kAbsent, kAbsent},
+     kAbsent, kAbsent, 25.6e9},
     {"h100", 989e12, 0.6, 3.35e12, 0.8, 450e9, 0.8, 10'000, 360e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
-     kAbsent},
+     kAbsent, 51.2e9},
     {"h200", 989e12, 0.6, 4.8e12, 0.8, 450e9, 0.8, 10'000, 360e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
-     kAbsent},
+     kAbsent, 51.2e9},
 }};
 
 void require(std::int64_t value, const char* key) {
@@ -99,6 +100,10 @@ Nanos PipelineCost::attention_ns(std::int64_t tokens, std::int64_t kv_tokens) co
 }
 
 Nanos PipelineCost::transfer_ns(double bytes) const { return link_latency_ns + whole_ns(link_ns_per_byte * bytes); }
+
+Nanos reload_ns(const HardwareProfile& profile, const LayerCost& cost) {
+  return profile.copy_latency_ns + whole_ns(static_cast<double>(cost.expert_bytes) / profile.source_bytes_per_s * 1e9);
+}
 
 PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& model) {
   require(model.hidden, "hidden size");

@@ -45,6 +45,7 @@ std::string to_json(const PlacementRecord&);
 std::string to_json(const Plan&);
 std::string to_json(const Observed&);
 std::string to_json(const Operation&);
+std::string to_json(const Membership&);
 std::string to_json(const Completion&);
 std::string to_json(const Summary&);
 
