@@ -165,6 +165,8 @@ struct Summary {
   std::optional<double> ffn_ns, ffn_ns_before;                          // means over targets
   std::optional<double> migration_ns, window_ns, exposed_ns, slack_ns;  // means over targets
   std::int64_t exposed_targets = 0, slot_waits = 0;
+  LatencySummary itl_during_migration, itl_outside_migration;  // gaps in which a copy was under way, and the others
+  std::optional<double> migrating_share;                       // of the time, with a copy under way
   std::optional<double> step_ns;  // mean time of one step of one microbatch
   struct PlanTime {
     double mean = 0, p50 = 0, p99 = 0;

@@ -99,6 +99,7 @@ void SimHost::Impl::finish_copy(const device::CopyKey& key) {
   }
   std::vector<device::CopyKey> started;
   ports.done(key, started);
+  metrics.copies().on_ended(now());
   for (const bool receives : {false, true}) {
     const int worker = receives ? copy.to : copy.from;
     const Nanos noticed =
@@ -246,6 +247,7 @@ void SimHost::Impl::start_copies(const std::vector<device::CopyKey>& started) {
     const Copy& copy = ports.copy(key);
     if (!alive[copy.from] || !alive[copy.to]) continue;  // it hangs until the loss is noticed
     ffn[copy.to].on_copy_started(now(), {key.first, key.second});
+    metrics.copies().on_started(now());
     if (sink.operation) running_copies[key] = now();
     const Nanos ns = static_cast<Nanos>(static_cast<double>(options.layer_cost.copy_ns) * clock.slowdown(now()));
     events.push(now() + ns, caused(EventKind::copy_done, copy.to, key.first, key.second));

@@ -152,6 +152,7 @@ void RunMetrics::on_step_done(Nanos now, std::int64_t step, int microbatch) {
   const Step done = std::move(it->second);
   state.steps.erase(it);
   const Nanos before = state.last_done_ns;
+  const Nanos copying = copy_clock_.copying_ns(now) - state.copying_ns;
   if (done.measured) {
     if (measured_from_ns_ < 0) measured_from_ns_ = before;
     measured_from_ns_ = std::min(measured_from_ns_, before);
@@ -161,11 +162,16 @@ void RunMetrics::on_step_done(Nanos now, std::int64_t step, int microbatch) {
     if (state.any_done) {
       steps_ += 1;
       step_ns_ += now - before;
-      if (done.has_batch && done.output_tokens > 0) itl_ms_.emplace_back(ms(now - before), done.output_tokens);
+      measured_copying_ns_ += copying;
+      if (done.has_batch && done.output_tokens > 0) {
+        itl_ms_.emplace_back(ms(now - before), done.output_tokens);
+        (copying > 0 ? itl_during_ms_ : itl_outside_ms_).push_back(itl_ms_.back());
+      }
     }
     if (done.has_batch) count_requests(now, step, done);
   }
   state.last_done_ns = now;
+  state.copying_ns += copying;
   state.any_done = true;
 }
 
@@ -204,6 +210,9 @@ Summary RunMetrics::summary() const {
     }
   }
   s.itl = latency_summary(itl_ms_);
+  s.itl_during_migration = latency_summary(itl_during_ms_);
+  s.itl_outside_migration = latency_summary(itl_outside_ms_);
+  if (step_ns_ > 0) s.migrating_share = mean(measured_copying_ns_, step_ns_);
   s.tpot = latency_summary(tpot_ms_);
   if (steps_ > 0) s.step_ns = mean(step_ns_, steps_);
   if (targets_ == 0) return s;

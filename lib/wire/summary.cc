@@ -59,6 +59,14 @@ void visit_afore(S& s, Visit&& visit) {
   visit("slack_ns", s.slack_ns);
   visit("exposed_targets", s.exposed_targets);
   visit("slot_waits", s.slot_waits);
+  visit("migrating_share", s.migrating_share);
+  const auto itl = [&](const std::string& when, auto& l) {
+    visit("median_itl_" + when + "_migration_ms", l.median);
+    visit("p99_itl_" + when + "_migration_ms", l.p99);
+    visit("itl_" + when + "_migration_n", l.n);
+  };
+  itl("during", s.itl_during_migration);
+  itl("outside", s.itl_outside_migration);
   visit("step_ns", s.step_ns);
   visit("plan_ns", s.plan_ns);
   visit("ttft_n", s.ttft.n);

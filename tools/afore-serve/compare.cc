@@ -38,8 +38,17 @@ std::vector<std::string> split_policies(const std::string& text) {
   return names;
 }
 
+double gib(std::int64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024 * 1024); }
+
 std::string number(const std::optional<double>& value, int digits, double scale = 1) {
   return value ? fmt::format("{:.{}f}", *value * scale, digits) : "-";
+}
+
+// What a percent of throughput over `base` costs in copies.
+std::string gib_per_percent(const Summary& s, const Summary& base) {
+  if (!s.total_token_throughput || !base.total_token_throughput || s.copied_bytes == 0) return "-";
+  const double percent = (*s.total_token_throughput / *base.total_token_throughput - 1) * 100;
+  return percent > 0 ? fmt::format("{:.3f}", gib(s.copied_bytes) / percent) : "-";
 }
 
 std::string percent_more(const std::optional<double>& value, const std::optional<double>& base) {
@@ -67,7 +76,8 @@ std::string tables(const std::vector<Summary>& rows, bool tiles) {
                          {"tiles/bound"},
                          {"certified"},
                          {"copies/target"},
-                         {"copied GiB"}});
+                         {"copied GiB"},
+                         {"GiB per %"}});
   const Summary& first = rows.front();
   for (const Summary& s : rows) {
     const double targets = static_cast<double>(std::max<std::int64_t>(1, s.targets));
@@ -80,7 +90,7 @@ std::string tables(const std::vector<Summary>& rows, bool tiles) {
                      number(s.load_over_bound, 3),
                      fmt::format("{:.1f}%", 100.0 * static_cast<double>(s.certified_targets) / targets),
                      fmt::format("{:.3f}", static_cast<double>(s.copies) / targets),
-                     fmt::format("{:.2f}", static_cast<double>(s.copied_bytes) / (1024.0 * 1024 * 1024))});
+                     fmt::format("{:.2f}", gib(s.copied_bytes)), gib_per_percent(s, first)});
   }
   return speed.aligned() + "\n" + balance.aligned();
 }
