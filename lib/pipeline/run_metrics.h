@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/latency.h"
 #include "pipeline/messages.h"
 #include "pipeline/yardstick.h"
 
@@ -77,7 +78,7 @@ class RunMetrics {
   std::int64_t first_step_ = 0;
   bool any_target_ = false;
   Nanos first_step_ns_ = 0;
-  std::vector<std::pair<double, std::int64_t>> itl_ms_, tpot_ms_;  // value, how many tokens or requests had it
+  Latencies itl_, tpot_;
   std::string policy_;
 };
 
