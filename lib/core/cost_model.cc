@@ -105,19 +105,37 @@ Nanos reload_ns(const HardwareProfile& profile, const LayerCost& cost) {
   return profile.copy_latency_ns + whole_ns(static_cast<double>(cost.expert_bytes) / profile.source_bytes_per_s * 1e9);
 }
 
+namespace {
+
+// Shapes without attention sizes: four square 16-bit projections, and an eighth of the hidden size for K and for V
+// (eight query heads per KV head).
+double attention_bytes_of(const ModelSpec& model) {
+  const double hidden = static_cast<double>(model.hidden);
+  return model.attention_bytes > 0 ? static_cast<double>(model.attention_bytes) : 8.0 * hidden * hidden;
+}
+double kv_bytes_of(const ModelSpec& model) {
+  return model.kv_bytes_per_token > 0 ? static_cast<double>(model.kv_bytes_per_token)
+                                      : static_cast<double>(model.hidden) / 2.0;
+}
+
+}  // namespace
+
+std::int64_t kv_budget_tokens(const ModelSpec& model) {
+  require(model.hidden, "hidden size");
+  constexpr double kBytes = 64.0 * 1024 * 1024 * 1024;
+  const auto layers = model.layers > 0 ? model.layers : static_cast<std::int64_t>(model.moe_layers.size());
+  return static_cast<std::int64_t>(kBytes /
+                                   (kv_bytes_of(model) * static_cast<double>(std::max<std::int64_t>(1, layers))));
+}
+
 PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& model) {
   require(model.hidden, "hidden size");
   PipelineCost cost;
   const double memory_rate = profile.memory_bytes_per_s * profile.memory_efficiency;
-  // Shapes without attention sizes: four square 16-bit projections, and an eighth of the hidden size for K and for V
-  // (eight query heads per KV head).
-  const double hidden = static_cast<double>(model.hidden);
-  const double attention_bytes =
-      model.attention_bytes > 0 ? static_cast<double>(model.attention_bytes) : 8.0 * hidden * hidden;
-  const double kv_bytes = model.kv_bytes_per_token > 0 ? static_cast<double>(model.kv_bytes_per_token) : hidden / 2.0;
+  const double attention_bytes = attention_bytes_of(model);
   cost.attention_c0_ns = profile.attention_c0_ns;
   cost.attention_weight_ns = attention_bytes / memory_rate * 1e9;
-  cost.kv_ns_per_token = kv_bytes / memory_rate * 1e9;
+  cost.kv_ns_per_token = kv_bytes_of(model) / memory_rate * 1e9;
   cost.attention_ns_per_token =
       attention_bytes / (profile.flops_per_s * profile.flops_efficiency) * 1e9;  // 2 flops per 2-byte weight
   cost.link_ns_per_byte = 1e9 / (profile.link_bytes_per_s * profile.link_efficiency);

@@ -78,6 +78,10 @@ struct PipelineCost {
 };
 PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& model);
 
+// Tokens an attention worker can cache, all layers: 64 GiB of them, what an 80 GB device has left beside weights and
+// activations. An assumption; needs hidden or kv_bytes_per_token.
+std::int64_t kv_budget_tokens(const ModelSpec& model);
+
 struct Copy {
   int expert = 0;
   int from = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pipeline/copy_clock.h"
+#include "pipeline/latency.h"
 #include "pipeline/messages.h"
 #include "pipeline/yardstick.h"
 
@@ -82,8 +83,7 @@ class RunMetrics {
   Nanos first_step_ns_ = 0;
   CopyClock copy_clock_;
   Nanos measured_copying_ns_ = 0;  // of the measured steps' time, all microbatches added up
-  std::vector<std::pair<double, std::int64_t>> itl_during_ms_, itl_outside_ms_;
-  std::vector<std::pair<double, std::int64_t>> itl_ms_, tpot_ms_;  // value, how many tokens or requests had it
+  Latencies itl_, itl_during_, itl_outside_, tpot_;
   std::string policy_;
 };
 

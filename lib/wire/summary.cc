@@ -21,11 +21,14 @@ void visit_benchmark(S& s, Visit&& visit) {
   visit("total_input_tokens", s.total_input_tokens);
   visit("total_output_tokens", s.total_output_tokens);
   visit("request_throughput", s.request_throughput);
+  visit("request_goodput", s.request_goodput);
   visit("output_throughput", s.output_throughput);
   visit("total_token_throughput", s.total_token_throughput);
+  visit("max_concurrent_requests", s.max_concurrent_requests);
   const auto latency = [&](const std::string& name, auto& l) {
     visit("mean_" + name + "_ms", l.mean);
     visit("median_" + name + "_ms", l.median);
+    visit("std_" + name + "_ms", l.std);
     visit("p95_" + name + "_ms", l.p95);
     visit("p99_" + name + "_ms", l.p99);
   };
@@ -73,6 +76,15 @@ void visit_afore(S& s, Visit&& visit) {
   visit("tpot_n", s.tpot.n);
   visit("itl_n", s.itl.n);
   visit("e2el_n", s.e2el.n);
+  visit("injected", s.injected);
+  visit("queued", s.queued);
+  visit("running", s.running);
+  visit("rejected", s.rejected);
+  visit("timed_out", s.timed_out);
+  visit("peak_queued", s.peak_queued);
+  visit("peak_running", s.peak_running);
+  visit("mean_queue_ms", s.mean_queue_ms);
+  visit("saturation", s.saturation);
   visit("interrupted", s.interrupted);
 }
 

@@ -1,5 +1,6 @@
 // afore-serve: the AFD pipeline. Today its host is the simulator.
 #include "afore-serve/replay.h"
+#include "afore-serve/requests.h"
 #include "common/cli.h"
 
 namespace {
@@ -12,6 +13,7 @@ void add_common(CLI::App& app, ServeFlags& flags) {
   afore::cli::add_int(app, "--kv-tokens", flags.kv_tokens, "Cached tokens per token, for streams without batch records",
                       0, 1 << 24);
   app.add_flag("--ignore-plans", flags.ignore_plans, "Use only the demand of a stream that has plans");
+  afore::serve::add_request_flags(app, flags.requests);
   app.add_flag("--allow-drop", flags.allow_drop, "Accept demand that sums to less than tokens x top-k");
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "afore-serve/feed.h"
+#include "afore-serve/requests.h"
 #include "afore-serve/setup.h"
 #include "pipeline/plan_source.h"
 #include "pipeline/planner.h"
@@ -26,6 +27,7 @@ class Replay {
   void start(int experts, const Plan* first);
   void set_placement(const PlacementRecord& record);
   void finish(bool interrupted);
+  bool serve_requests();
   bool plans_anew() const { return !flags_.planning.policy.empty(); }
   bool wants(std::string_view kind) const { return flags_.only.empty() || flags_.only == kind; }
   template <class R>
@@ -110,9 +112,27 @@ void Replay::on_target(const Demand& demand, const Batch* batch, const Plan* pla
   host_->push(demand, batch, yardstick_->measure(demand));
 }
 
+// True when the stream was one of requests, and they were served.
+bool Replay::serve_requests() {
+  try {
+    if (!stream_.next()) return false;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted) finish(true);
+    throw;
+  }
+  if (is_request_stream(stream_.header())) {
+    replay_requests(flags_, stream_, out_, interrupted_);
+    return true;
+  }
+  stream_.again();
+  refuse_request_flags(flags_.requests);
+  return false;
+}
+
 void Replay::run() {
   interrupted_ = cli::catch_interrupts();
   stream_.lines().stop_when(interrupted_);
+  if (serve_requests()) return;
   FeedHandler handler;
   handler.begin = [this](const std::optional<Header>& header, std::string_view raw) { begin(header, raw); };
   handler.pass = [this](std::string_view raw, std::string_view kind) {

@@ -1,6 +1,7 @@
 // `afore-trace import`: recorded routing of other programs as a stream of demand.
 #include "import.h"
 
+#include <charconv>
 #include <memory>
 
 #include "commands.h"
@@ -19,21 +20,56 @@ void refuse(bool given, const std::string& flag, const std::string& from) {
   if (given) throw Error(ErrorKind::usage, flag + " does not apply to --from " + from, "see afore-trace import --help");
 }
 
+// How rows become steps: of routing-ids alone.
+void refuse_batch_flags(const ImportOptions& o) {
+  refuse(o.concurrent != 0, "--concurrent", o.from);
+  refuse(o.prefill_chunk != 0, "--prefill-chunk", o.from);
+  refuse(!o.phases.empty(), "--phases", o.from);
+  refuse(o.steps != 0, "--steps", o.from);
+  refuse(o.warmup_steps >= 0, "--warmup-steps", o.from);
+}
+
+void refuse_trace_flags(const ImportOptions& o) {
+  refuse(!o.routing.empty(), "--routing", o.from);
+  refuse(o.requests != 0, "--requests", o.from);
+  refuse(o.rate_scale != 1, "--rate-scale", o.from);
+  refuse(o.start_s != 0, "--start-s", o.from);
+  refuse(o.window_s != 0, "--window-s", o.from);
+}
+
 void run_import(const ImportOptions& o) {
   if (o.from == "routing-ids") {
     refuse(o.top_k != 0, "--top-k", o.from);
     refuse(o.sample_steps != 0, "--sample-steps", o.from);
     refuse(o.tokens != 0, "--tokens", o.from);
+    refuse_trace_flags(o);
     import_routing_ids(o);
+  } else if (o.from == "azure-csv" || o.from == "mooncake") {
+    refuse_batch_flags(o);
+    refuse(o.top_k != 0, "--top-k", o.from);
+    refuse(o.sample_steps != 0, "--sample-steps", o.from);
+    refuse(o.tokens != 0, "--tokens", o.from);
+    import_requests(o);
   } else {
+    refuse_trace_flags(o);
+    refuse_batch_flags(o);
     refuse(!o.metas.empty(), "--meta", o.from);
-    refuse(o.concurrent != 0, "--concurrent", o.from);
-    refuse(o.prefill_chunk != 0, "--prefill-chunk", o.from);
-    refuse(!o.phases.empty(), "--phases", o.from);
-    refuse(o.steps != 0, "--steps", o.from);
-    refuse(o.warmup_steps >= 0, "--warmup-steps", o.from);
     import_sglang_count(o);
   }
+}
+
+CLI::Option* add_positive(CLI::App& app, const char* flag, double& value, const char* help) {
+  return app.add_option(flag, value, help)
+      ->type_name("X")
+      ->check(CLI::Validator(
+          [](std::string& text) -> std::string {
+            double parsed = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+            if (error == std::errc() && end == text.data() + text.size() && parsed > 0 && parsed <= 1e6) return "";
+            return "\"" + text + "\" is not a number above 0 and at most 1000000";
+          },
+          ""))
+      ->default_str("");
 }
 
 }  // namespace
@@ -51,7 +87,8 @@ void warn_of_unknown_sizes(const ModelSpec& model) {
 void add_import(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("import", "Recorded routing as a stream of demand");
   auto o = std::make_shared<ImportOptions>();
-  add_choice(*sub, "--from", o->from, "Format of the input", {"routing-ids", "sglang-count"})->required();
+  add_choice(*sub, "--from", o->from, "Format of the input", {"routing-ids", "sglang-count", "azure-csv", "mooncake"})
+      ->required();
   sub->add_option("FILE", o->inputs,
                   "Input; several NAME=FILE of one model make one workload of several domains (routing-ids)")
       ->required();
@@ -90,6 +127,15 @@ void add_import(CLI::App& app) {
              "At a change of domain: abrupt replaces all live requests, gradual only finished ones",
              {"abrupt", "gradual"})
       ->group(routing);
+
+  const std::string traces = "azure-csv, mooncake";
+  sub->add_option("--routing", o->routing, "Recorded routing that requests read, as FILE of routing-ids; with --meta")
+      ->allow_extra_args(false)
+      ->group(traces);
+  optional_int("--requests", o->requests, "Only the first N requests", 1, kMaxSteps)->group(traces);
+  add_positive(*sub, "--rate-scale", o->rate_scale, "Arrivals this many times as dense")->group(traces);
+  add_positive(*sub, "--start-s", o->start_s, "Leave out what arrives before this second of the trace")->group(traces);
+  add_positive(*sub, "--window-s", o->window_s, "Only this many seconds from there")->group(traces);
 
   const std::string counts = "sglang-count";
   optional_int("--top-k", o->top_k, "Experts per token (default: the preset's)", 1, 1024)->group(counts);

@@ -20,6 +20,10 @@ struct ImportOptions {
   std::int64_t steps = 0, warmup_steps = -1;       // 0 and -1 = not given
   // sglang-count
   std::int64_t top_k = 0, sample_steps = 0, tokens = 0;  // 0 = not given
+  // azure-csv, mooncake
+  std::vector<std::string> routing;                  // as inputs, one per meta
+  std::int64_t requests = 0;                         // 0 = not given
+  double rate_scale = 1, start_s = 0, window_s = 0;  // a window of 0 s = to the end
 };
 
 // Once per run, where the header will lack what planning needs; names the presets with as many experts.
@@ -27,5 +31,6 @@ void warn_of_unknown_sizes(const ModelSpec& model);
 
 void import_routing_ids(const ImportOptions& options);
 void import_sglang_count(const ImportOptions& options);
+void import_requests(const ImportOptions& options);  // azure-csv, mooncake
 
 }  // namespace afore::cli

@@ -2,6 +2,7 @@
 // Records with their raw lines, from a file or standard input.
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "util/line_io.h"
 #include "wire/wire.h"
@@ -21,10 +22,13 @@ class RecordStream {
 
   // False at the end. `raw` is valid until the next call.
   bool next() {
+    if (std::exchange(again_, false)) return true;
     if (!lines_.next(raw_)) return false;
     record_ = decoder_.decode(raw_, lines_.line_number());
     return true;
   }
+  // The next call of next() stays at this record.
+  void again() { again_ = true; }
   std::string_view raw() const { return raw_; }
   const Record& record() const { return record_; }
   const std::optional<Header>& header() const { return decoder_.header(); }
@@ -35,6 +39,7 @@ class RecordStream {
   wire::RecordDecoder decoder_;
   std::string_view raw_;
   Record record_;
+  bool again_ = false;
 };
 
 }  // namespace afore::cli
