@@ -17,6 +17,7 @@ using batch::ServingStep;
 struct Open {
   IncomingRequest request;
   Nanos first_token_ns = batch::kNever, last_token_ns = batch::kNever;
+  Nanos copying_ns = 0;  // how long copies had been under way at the last token
 };
 
 struct PlannedLater {  // a target on its way to the scheduler
@@ -49,6 +50,7 @@ struct ClosedLoop::Impl {
     SimSink to;
     to.observed = sink.observed;
     to.operation = sink.operation;
+    to.membership = sink.membership;
     to.step_done = [this](std::int64_t, int microbatch) { sampled[microbatch] = true; };
     return to;
   }
@@ -167,8 +169,9 @@ void ClosedLoop::Impl::take_tokens(int microbatch) {
     if (!chunk.samples) continue;
     Open& mine = open[chunk.slot];
     if (mine.first_token_ns == batch::kNever) mine.first_token_ns = now;
-    else metrics.on_gap(now - mine.last_token_ns);
+    else metrics.on_gap(now - mine.last_token_ns, host.copying_ns() > mine.copying_ns);
     mine.last_token_ns = now;
+    mine.copying_ns = host.copying_ns();
   }
   for (const int slot : finished) {
     const batch::Served& served = batcher.at(slot);
@@ -236,6 +239,10 @@ void ClosedLoop::Impl::enqueue(int microbatch, std::size_t layer) {
 }
 
 void ClosedLoop::Impl::on_planned(const pipeline::PlannedTarget& planned) {
+  if (host.epoch() > 0 && (to_plan.empty() || to_plan.front().demand.target != planned.plan.target)) {
+    if (sink.replanned) sink.replanned(planned);
+    return;
+  }
   AFORE_CHECK(!to_plan.empty() && to_plan.front().demand.target == planned.plan.target, "plans come in stream order");
   const PlannedLater& first = to_plan.front();
   if (sink.planned) sink.planned(first.batch ? &*first.batch : nullptr, first.demand, planned);

@@ -32,6 +32,9 @@ struct IncomingRequest {
 struct ClosedLoopSink {
   // A target with its plan; `batch` where it begins a microbatch's step.
   std::function<void(const Batch* batch, const Demand&, const pipeline::PlannedTarget&)> planned;
+  // The same target anew: its plan was void after a worker was lost.
+  std::function<void(const pipeline::PlannedTarget&)> replanned;
+  std::function<void(const Membership&)> membership;
   std::function<void(const Observed&)> observed;
   std::function<void(const Operation&)> operation;
   std::function<void(const Completion&)> completion;

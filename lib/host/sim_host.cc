@@ -335,6 +335,8 @@ bool SimHost::advance() {
 }
 
 Nanos SimHost::now() const { return impl_->now(); }
+int SimHost::epoch() const { return impl_->epoch; }
+Nanos SimHost::copying_ns() const { return impl_->metrics.copies().copying_ns(now()); }
 
 void SimHost::finish() {
   impl_->coordinator.on_end();
@@ -349,6 +351,8 @@ Summary SimHost::summary() const {
   summary.host = "sim";
   summary.device = "cost-model";
   if (!impl_->clock.any()) return summary;
+  // Both ends of that scale have all workers.
+  if (impl_->epoch > 0) summary.gain_captured = summary.gain_captured_tiles = std::nullopt;
   std::string faults;
   for (const Fault& fault : impl_->clock.faults()) faults += (faults.empty() ? "" : ",") + to_string(fault);
   summary.notes["faults"] = faults;

@@ -50,6 +50,8 @@ class SimHost {
   void wake_at(Nanos at_ns);  // time will stop there, not before now()
   bool advance();             // to the next event and through it; false when there is none
   Nanos now() const;
+  int epoch() const;         // how often workers were lost
+  Nanos copying_ns() const;  // of the time so far, with a copy under way
 
   const pipeline::RunMetrics& metrics() const;
   Summary summary() const;

@@ -77,6 +77,8 @@ void RequestMetrics::fill(Summary& s, std::optional<Nanos> end_ns) const {
   s.ttft = ttft_.summary();
   s.tpot = tpot_.summary();
   s.itl = itl_.summary();
+  s.itl_during_migration = itl_during_.summary();
+  s.itl_outside_migration = itl_outside_.summary();
   s.e2el = e2el_.summary();
   s.injected = injected_;
   s.queued = queued_;

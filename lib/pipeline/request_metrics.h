@@ -30,7 +30,11 @@ class RequestMetrics {
   // `load`: refused for want of room or time; false: no run could have served it.
   void on_rejected(bool load) { (load ? rejected_for_load_ : rejected_unservable_) += 1; }
   void on_timed_out() { timed_out_ += 1; }
-  void on_gap(Nanos gap_ns) { itl_.add(static_cast<double>(gap_ns)); }  // between two tokens of one request
+  // Between two tokens of one request; `migrating`: a copy was under way meanwhile.
+  void on_gap(Nanos gap_ns, bool migrating) {
+    itl_.add(static_cast<double>(gap_ns));
+    (migrating ? itl_during_ : itl_outside_).add(static_cast<double>(gap_ns));
+  }
   void on_completed(const RequestTimes& times);
   // Who holds the open requests says how many wait and how many run. AFORE_CHECK when they do not add up.
   void check(std::int64_t queued, std::int64_t running);
@@ -50,7 +54,7 @@ class RequestMetrics {
   std::int64_t good_ = 0, input_tokens_ = 0, output_tokens_ = 0;
   double queue_ns_ = 0;  // of completed ones
   Nanos last_completed_ns_ = 0;
-  Latencies ttft_, tpot_, itl_, e2el_;
+  Latencies ttft_, tpot_, itl_, itl_during_, itl_outside_, e2el_;
   std::map<std::int64_t, std::int64_t>
       concurrent_change_;  // by second: completed ones that begin, less those that ended
 };

@@ -27,6 +27,9 @@ struct ServeFlags {
   bool timeline = false;
   bool allow_drop = false;
   std::int64_t kv_tokens = 1024;
+  std::string faults;  // empty: none
+  std::int64_t fault_seed = 0;
+  std::string links = "own", copy_chunk = "1M";
   std::string policies = "static,eplb,afore,ideal";  // compare
   std::string format = "table";                      // compare: table or json
   std::string summaries;                             // compare: FILE for the summary records

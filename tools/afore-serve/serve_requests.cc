@@ -28,6 +28,11 @@ void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWri
     emit("plan", planned.plan);
     if (planned.completed) emit("placement", *planned.completed);
   };
+  sink.replanned = [&](const pipeline::PlannedTarget& planned) {
+    if (planned.before) emit("placement", *planned.before);
+    emit("plan", planned.plan);
+  };
+  sink.membership = [&](const Membership& membership) { emit("membership", membership); };
   sink.observed = [&](const Observed& observed) { emit("observed", observed); };
   if (flags.timeline) sink.operation = [&](const Operation& operation) { emit("operation", operation); };
   sink.completion = [&](const Completion& completion) { emit("completion", completion); };
