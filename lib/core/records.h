@@ -162,10 +162,10 @@ struct Completion {
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;  // sampled
   std::string finish_reason;
-  std::string reject_reason;  // of rejected ones: queue_full, queue_time, kv_budget
-  std::optional<CompletionTimes> times;
   std::vector<std::int64_t> token_ids;
   std::string text;
+  std::string reject_reason;  // of rejected ones: queue_full, queue_time, kv_budget
+  std::optional<CompletionTimes> times;
 };
 
 // In ms; null where not defined (n = 0), p99 also below 100 samples. `std` is that of all samples (divided by n).

@@ -112,7 +112,7 @@ void ClosedLoop::Impl::take_arrivals(Nanos until) {
     const auto offer = batcher.offer(record.arrival_ns, record.prompt_tokens, record.output_tokens);
     if (offer.slot < 0) {
       metrics.on_rejected(offer.refusal != batch::Refusal::kv_budget);
-      complete({record.id, record.prompt_tokens, 0, "rejected", batch::to_string(offer.refusal), {}, {}, ""},
+      complete({record.id, record.prompt_tokens, 0, "rejected", {}, "", batch::to_string(offer.refusal), {}},
                record.arrival_ns, batch::kNever, record.arrival_ns);
     } else {
       if (open.size() <= static_cast<std::size_t>(offer.slot)) open.resize(offer.slot + 1);
@@ -145,7 +145,7 @@ void ClosedLoop::Impl::complete(Completion completion, Nanos arrival_ns, Nanos f
 void ClosedLoop::Impl::close(int slot, Nanos now, const char* finish_reason, const char* reject_reason) {
   Open& mine = open[slot];
   const batch::Served& served = batcher.at(slot);
-  complete({mine.request.record.id, served.prompt_tokens, served.sampled, finish_reason, reject_reason, {}, {}, ""},
+  complete({mine.request.record.id, served.prompt_tokens, served.sampled, finish_reason, {}, "", reject_reason, {}},
            served.arrival_ns, mine.first_token_ns, now);
   mine = {};
   batcher.release(slot);

@@ -231,7 +231,8 @@ TEST(RoundTrip, Operation) {
 
 TEST(RoundTrip, Completion) {
   for (const char* reason : {"stop", "length", "timeout", "cancelled", "rejected"}) {
-    const Completion back = round_trip(Completion{"r7", 12, 2, reason, {17, 4095}, "caf\u00e9 \u4e16 \"x\"\t\x01\x7f"});
+    const Completion back =
+        round_trip(Completion{"r7", 12, 2, reason, {17, 4095}, "caf\u00e9 \u4e16 \"x\"\t\x01\x7f", "", {}});
     EXPECT_EQ(back.id, "r7");
     EXPECT_EQ(back.prompt_tokens, 12);
     EXPECT_EQ(back.output_tokens, 2);
@@ -242,7 +243,7 @@ TEST(RoundTrip, Completion) {
 }
 
 TEST(RoundTrip, BytesThatAreNotUtf8AreReplaced) {
-  Completion completion{"r", 0, 0, "stop", {}, "a\xFF\xC3(\xED\xA0\x80\xE4\xB8"};
+  Completion completion{"r", 0, 0, "stop", {}, "a\xFF\xC3(\xED\xA0\x80\xE4\xB8", "", {}};
   const std::string lost = "\xEF\xBF\xBD";
   EXPECT_EQ(round_trip(completion).text, "a" + lost + lost + "(" + lost + lost + lost + lost + lost);
 }

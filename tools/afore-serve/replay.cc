@@ -48,7 +48,7 @@ class Replay {
   std::unique_ptr<host::SimHost> host_;
   std::unique_ptr<pipeline::Yardstick> yardstick_;
   std::vector<PlacementRecord> early_;  // before the first target
-  bool saw_plan_ = false;
+  bool saw_plan_ = false, saw_request_ = false;
 };
 
 void Replay::begin(const std::optional<Header>& header, std::string_view raw) {
@@ -150,6 +150,7 @@ void Replay::run() {
   handler.pass = [this](std::string_view raw, std::string_view kind) {
     if (kind == "plan" && plans_anew() && !flags_.ignore_plans)
       throw Error(ErrorKind::usage, "--policy on a stream that already has plans", "give --ignore-plans to plan anew");
+    saw_request_ = saw_request_ || kind == "request";
     const bool dropped = flags_.ignore_plans && (kind == "plan" || kind == "placement" || kind == "observed");
     if (wants(kind) && !dropped) out_.write_line(raw);
   };
@@ -164,6 +165,9 @@ void Replay::run() {
   try {
     Feed(stream_, !plans_anew() && !flags_.ignore_plans, std::move(handler)).run();
     if (host_) host_->finish();
+    else if (saw_request_)
+      throw Error(ErrorKind::data, stream_.lines().name() + ": the stream has requests, plans and no demand",
+                  "serve requests before they are planned: afore-serve replay --policy P");
   } catch (const Error& error) {
     // What was done before stands: results of whole targets, and on an interrupt a marked summary.
     if (error.kind() == ErrorKind::interrupted) finish(true);
