@@ -71,6 +71,11 @@ void ByteSource::wait_readable() const {
   }
 }
 
+bool ByteSource::ready() const {
+  pollfd now{descriptor_, POLLIN, 0};
+  return ::poll(&now, 1, 0) != 0;  // an error counts: read(2) will say what is wrong
+}
+
 std::size_t ByteSource::read_descriptor(char* out, std::size_t capacity) {
   if (at_end_) return 0;
   if (hook_) hook_();

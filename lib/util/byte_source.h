@@ -35,6 +35,7 @@ class ByteSource {
   void on_wait(std::function<void()> hook) { hook_ = std::move(hook); }
   void stop_when(const volatile int* flag) { stop_ = flag; }
   void check_stop() const;
+  bool ready() const;                   // a read would not wait
   const LogReport* log_report() const;  // null where the input is no log; complete at its end
 
  private:

@@ -71,6 +71,7 @@ bool LineReader::next(std::string_view& line) {
 std::int64_t LineReader::line_number() const { return impl_->line; }
 const std::string& LineReader::name() const { return impl_->source.name(); }
 const LogReport* LineReader::log_report() const { return impl_->source.log_report(); }
+bool LineReader::ready() const { return impl_->source.ready(); }
 void LineReader::on_wait(std::function<void()> hook) { impl_->source.on_wait(std::move(hook)); }
 void LineReader::stop_when(const volatile int* flag) { impl_->source.stop_when(flag); }
 

@@ -32,6 +32,8 @@ class LineReader {
   const std::string& name() const;   // "stdin" or the path, for messages
   // Null where the input is no log; complete once next() has returned false.
   const LogReport* log_report() const;
+  // Whether bytes of the input are there to be read at once (or its end). For use in the hook.
+  bool ready() const;
   // Called before every read that may block: the moment to flush output, since no whole line is waiting.
   void on_wait(std::function<void()> hook);
   // Makes a blocked or later next() throw Error{interrupted} once `*flag` is non-zero (set by a signal handler that

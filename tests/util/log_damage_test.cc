@@ -20,7 +20,9 @@ bool is_subsequence(const Lines& seen, const Lines& all) {
   return true;
 }
 
-std::string with(std::string bytes, std::size_t at, std::string_view patch) { return bytes.replace(at, patch.size(), patch); }
+std::string with(std::string bytes, std::size_t at, std::string_view patch) {
+  return bytes.replace(at, patch.size(), patch);
+}
 
 void expect_exact(const Reading& reading, const Lines& all, const std::string& what) {
   EXPECT_EQ(reading.error, "") << what;
@@ -31,7 +33,7 @@ void expect_exact(const Reading& reading, const Lines& all, const std::string& w
 
 TEST(LogDamage, EveryBitOfALogOf64KiB) {
   Lines lines = text_lines(40);
-  for (const std::string& line : noise_lines(22, 900)) lines.push_back(line);
+  for (const std::string& line : noise_lines(26, 900)) lines.push_back(line);
   lines.push_back(noise_lines(1, 40000)[0].substr(3));  // in two parts
   for (const std::string& line : text_lines(3, "plan")) lines.push_back(line);
   std::string log = make_log(lines, {10, 41, 50});
@@ -69,7 +71,8 @@ TEST(LogDamage, AFlipIsAnErrorInStrictAndInTail) {
   const auto frames = frames_of(log);
   for (std::size_t f = 0; f < frames.size(); ++f)
     for (const std::size_t inside : {std::size_t{5}, frames[f].bytes.size() - 1}) {
-      const std::string bad = with(log, frames[f].at + inside, std::string(1, static_cast<char>(log[frames[f].at + inside] ^ 4)));
+      const std::string bad =
+          with(log, frames[f].at + inside, std::string(1, static_cast<char>(log[frames[f].at + inside] ^ 4)));
       const std::int64_t good = f == 1 ? 1 : frames[f].head.first_line;  // frame 1 is a copy
       const Lines before = prefix(lines, static_cast<std::size_t>(good));
       const Reading strict = read(bad, Recover::strict), tail = read(bad, Recover::tail);
@@ -211,7 +214,8 @@ TEST(LogFormat, UnknownTypesAndVersions) {
   EXPECT_EQ(ignorable.report.ignored_frames, 1);
   EXPECT_TRUE(ignorable.report.whole());
   const Reading needed = read(with_extra(0x04), Recover::tail);
-  EXPECT_NE(needed.error.find("type 4 with flags 0x55 is not known to this version"), std::string::npos) << needed.error;
+  EXPECT_NE(needed.error.find("type 4 with flags 0x55 is not known to this version"), std::string::npos)
+      << needed.error;
   EXPECT_EQ(needed.lines, prefix(lines, 3));
   EXPECT_EQ(read(with_extra(0x04), Recover::skip).lines, lines);
 
@@ -224,7 +228,11 @@ TEST(LogFormat, UnknownTypesAndVersions) {
     flagged.flags = 2;
     EXPECT_EQ(read(encode(flagged) + log.substr(kFileHeadBytes), recover).error,
               "log: a log of format version 1 with flags 0x2; this version of afore reads version 1");
-    EXPECT_EQ(read(R"({"kind":"header","v":1})" "\n", recover).error == "", false);
+    EXPECT_EQ(read(R"({"kind":"header","v":1})"
+                   "\n",
+                   recover)
+                      .error == "",
+              false);
   }
 }
 

@@ -1,6 +1,6 @@
 // Logs as they should be, cut off, and rolled.
-#include <sys/file.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "log_test_util.h"

@@ -87,7 +87,8 @@ inline std::vector<Frame> frames_of(const std::string& log) {
   std::vector<Frame> frames;
   for (std::size_t at = kFileHeadBytes; at < log.size();) {
     Frame frame{at, {}, ""};
-    EXPECT_TRUE(log.size() - at >= kFrameHeadBytes && decode(std::string_view(log).substr(at, kFrameHeadBytes), frame.head));
+    EXPECT_TRUE(log.size() - at >= kFrameHeadBytes &&
+                decode(std::string_view(log).substr(at, kFrameHeadBytes), frame.head));
     frame.bytes = log.substr(at, frame.head.size());
     at += frame.head.size();
     frames.push_back(frame);
@@ -112,6 +113,8 @@ inline Reading read(std::string_view log, Recover recover) {
   return reading;
 }
 
-inline Lines prefix(const Lines& lines, std::size_t count) { return {lines.begin(), lines.begin() + static_cast<long>(count)}; }
+inline Lines prefix(const Lines& lines, std::size_t count) {
+  return {lines.begin(), lines.begin() + static_cast<long>(count)};
+}
 
 }  // namespace afore::log_test

@@ -24,8 +24,7 @@ constexpr Tables make_tables() {
     tables[0][b] = sum;
   }
   for (std::size_t k = 1; k < kSlices; ++k)
-    for (std::size_t b = 0; b < 256; ++b)
-      tables[k][b] = (tables[k - 1][b] >> 8) ^ tables[0][tables[k - 1][b] & 0xFF];
+    for (std::size_t b = 0; b < 256; ++b) tables[k][b] = (tables[k - 1][b] >> 8) ^ tables[0][tables[k - 1][b] & 0xFF];
   return tables;
 }
 

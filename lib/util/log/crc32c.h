@@ -1,6 +1,6 @@
 #pragma once
-// CRC-32C (Castagnoli, polynomial 0x1EDC6F41 reflected; RFC 3720, appendix B.4), with the CPU's instruction where it has
-// one and a table elsewhere: the same values.
+// CRC-32C (Castagnoli, polynomial 0x1EDC6F41 reflected; RFC 3720, appendix B.4), with the CPU's instruction where it
+// has one and a table elsewhere: the same values.
 #include <cstdint>
 #include <string_view>
 

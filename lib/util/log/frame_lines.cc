@@ -16,8 +16,7 @@ FrameLines::FrameLines() : decoder_(ZSTD_createDCtx()), raw_(kMaxFrameRawBytes, 
 FrameLines::~FrameLines() { ZSTD_freeDCtx(decoder_); }
 
 std::string FrameLines::decompress(const FrameHead& frame, std::string_view payload, std::string_view& raw) {
-  const std::size_t size =
-      ZSTD_decompressDCtx(decoder_, raw_.data(), frame.raw_bytes, payload.data(), payload.size());
+  const std::size_t size = ZSTD_decompressDCtx(decoder_, raw_.data(), frame.raw_bytes, payload.data(), payload.size());
   if (ZSTD_isError(size) != 0) return std::string("its payload cannot be decompressed: ") + ZSTD_getErrorName(size);
   if (size != frame.raw_bytes) return "its payload has another length than its head says";
   raw = {raw_.data(), size};
@@ -51,7 +50,8 @@ std::string FrameLines::add(const FrameHead& frame, std::string_view payload, st
     const auto ends = std::count(raw.begin(), raw.end(), '\n');
     const bool repeats = frame.is(FrameType::head) && frame.lines == 0 && (!part || last);
     const bool fits = !part || last ? !raw.empty() && raw.back() == '\n' : !raw.empty();
-    if (!fits || ends != (repeats ? 1 : frame.lines) || (last && ends != 1)) wrong = "its lines are not as its head says";
+    if (!fits || ends != (repeats ? 1 : frame.lines) || (last && ends != 1))
+      wrong = "its lines are not as its head says";
   }
   lines = {};
   if (wrong.empty() && part) wrong = add_part(frame, raw, lines);

@@ -34,9 +34,9 @@ class FrameLines {
 
   ZSTD_DCtx_s* decoder_;
   std::string raw_;
-  std::string line_;              // parts of a long line
-  std::uint8_t open_type_ = 0;    // of the frames they came from
-  std::int64_t open_first_ = 0;   // number of that line
+  std::string line_;             // parts of a long line
+  std::uint8_t open_type_ = 0;   // of the frames they came from
+  std::int64_t open_first_ = 0;  // number of that line
   std::size_t open_stored_ = 0;
 };
 

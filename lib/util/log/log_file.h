@@ -17,8 +17,8 @@ class LogFile {
   // All of `bytes` or none of them: after a failed write the file ends where it ended before. Error{io}, whose message
   // is `path: reason` alone.
   void append(std::string_view bytes);
-  void sync();   // to the medium; Error{io}
-  void close();  // Error{io}
+  void sync();             // to the medium; Error{io}
+  void close();            // Error{io}
   void remove() noexcept;  // the name too
 
   const std::string& path() const { return path_; }

@@ -66,8 +66,7 @@ struct LogReader::Impl {
 };
 
 void LogReader::Impl::fail(const std::string& what, std::int64_t at) const {
-  throw Error(ErrorKind::data,
-              fmt::format("{}:{}: {}", name, report.lines + 1, describe_damage(what, at, last_good)),
+  throw Error(ErrorKind::data, fmt::format("{}:{}: {}", name, report.lines + 1, describe_damage(what, at, last_good)),
               "--recover skip reads what is whole; afore-trace repair writes it to a new log");
 }
 
@@ -244,8 +243,7 @@ bool LogReader::Impl::take_lines(const FrameHead& frame, std::string_view& lines
     return false;
   }
   const std::int64_t open = frame_lines.open_bytes();
-  const std::string wrong =
-      frame_lines.add(frame, window.ahead().substr(kFrameHeadBytes, frame.payload_bytes), lines);
+  const std::string wrong = frame_lines.add(frame, window.ahead().substr(kFrameHeadBytes, frame.payload_bytes), lines);
   if (!wrong.empty()) {
     report.lost_bytes += open;
     drop(frame, wrong);
@@ -305,7 +303,8 @@ bool LogReader::Impl::finish() {
   if (report.ended) return false;
   if (promised_line > report.next_line) reach(promised_line);
   if (recover == Recover::strict)
-    throw Error(ErrorKind::data, fmt::format("{}:{}: the log has no end marker, its writer was stopped", name, report.lines + 1),
+    throw Error(ErrorKind::data,
+                fmt::format("{}:{}: the log has no end marker, its writer was stopped", name, report.lines + 1),
                 "--recover tail reads it; lines that were written whole are good");
   return false;
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Reads a log (docs/log-format.md): the lines of frames that were verified whole, in order, each at most once. Memory is
-// bounded by the longest line (kMaxLineBytes) and a few frames, time is linear in the input, whatever the input holds.
+// Reads a log (docs/log-format.md): the lines of frames that were verified whole, in order, each at most once. Memory
+// is bounded by the longest line (kMaxLineBytes) and a few frames, time is linear in the input, whatever the input
+// holds.
 #include <functional>
 #include <memory>
 #include <string>

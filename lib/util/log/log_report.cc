@@ -5,7 +5,9 @@
 namespace afore {
 namespace {
 
-std::string counted(std::int64_t count, const char* one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); }
+std::string counted(std::int64_t count, const char* one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
 
 }  // namespace
 
@@ -15,8 +17,8 @@ std::string describe_damage(const std::string& what, std::int64_t at, std::int64
 }
 
 std::string describe_losses(const LogReport& report) {
-  const std::string lost = fmt::format("{} and {} left out", counted(report.lost_bytes, "byte"),
-                                       counted(report.lost_lines, "line"));
+  const std::string lost =
+      fmt::format("{} and {} left out", counted(report.lost_bytes, "byte"), counted(report.lost_lines, "line"));
   if (report.corrupt()) {
     std::string text = describe_damage(report.damage, report.damage_at, report.damage_after);
     if (report.damaged_parts > 1) text += fmt::format(" ({} damaged parts in all)", report.damaged_parts);

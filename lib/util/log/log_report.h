@@ -14,12 +14,12 @@ enum class Recover {
 struct LogReport {
   int version = 0;  // 0: the file head could not be read
   std::int64_t segment = 0;
-  std::int64_t frames = 0;        // verified ones, of all types
-  std::int64_t lines = 0;         // handed out
-  std::int64_t next_line = 0;     // number of the line that would follow
-  std::int64_t first_line = 0;    // lines of the log in segments before the first one read
-  std::int64_t raw_bytes = 0;     // of the lines handed out
-  std::int64_t stored_bytes = 0;  // read from the file
+  std::int64_t frames = 0;           // verified ones, of all types
+  std::int64_t lines = 0;            // handed out
+  std::int64_t next_line = 0;        // number of the line that would follow
+  std::int64_t first_line = 0;       // lines of the log in segments before the first one read
+  std::int64_t raw_bytes = 0;        // of the lines handed out
+  std::int64_t stored_bytes = 0;     // read from the file
   std::int64_t damaged_parts = 0;    // with a good frame behind them
   std::int64_t tail_bytes = 0;       // behind the last good frame
   std::int64_t lost_bytes = 0;       // of the file, left out in all

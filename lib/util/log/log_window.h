@@ -13,7 +13,8 @@ using ByteRead = std::function<std::size_t(char* out, std::size_t capacity)>;
 
 class LogWindow {
  public:
-  LogWindow(ByteRead read, std::size_t capacity) : read_(std::move(read)), capacity_(capacity), buffer_(new char[capacity]) {}
+  LogWindow(ByteRead read, std::size_t capacity)
+      : read_(std::move(read)), capacity_(capacity), buffer_(new char[capacity]) {}
 
   // Reads until `size` (at most the capacity) bytes are ahead; false when the input ends before. Reads no further than
   // it must, so that what a slow writer has finished is not held back.

@@ -119,9 +119,9 @@ void LogWriter::Impl::put(LogFile& to, std::string_view bytes) {
     to.append(bytes);
     dirty = true;
   } catch (const Error& error) {
-    throw Error(ErrorKind::io, std::string("cannot write to ") + error.what(),
-                fmt::format("{} keeps {} lines ({} bytes) and reads as truncated", file->path(), written_lines,
-                            file->size()));
+    throw Error(
+        ErrorKind::io, std::string("cannot write to ") + error.what(),
+        fmt::format("{} keeps {} lines ({} bytes) and reads as truncated", file->path(), written_lines, file->size()));
   }
 }
 
