@@ -21,6 +21,7 @@ struct ServeFlags {
   cli::PlanningFlags planning;
   RequestFlags requests;
   std::string input = "-";
+  std::string recover = "tail";
   std::string host = "sim";
   std::string only;  // emit just records of this kind
   bool ignore_plans = false;
