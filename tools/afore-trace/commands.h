@@ -9,5 +9,6 @@ void add_synth(CLI::App& app);
 void add_stat(CLI::App& app);
 void add_head(CLI::App& app);
 void add_replay(CLI::App& app);
+void add_fit_cost(CLI::App& app);
 
 }  // namespace afore::cli

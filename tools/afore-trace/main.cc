@@ -10,5 +10,6 @@ int main(int argc, char** argv) {
                                  afore::cli::add_stat(app);
                                  afore::cli::add_head(app);
                                  afore::cli::add_replay(app);
+                                 afore::cli::add_fit_cost(app);
                                });
 }
