@@ -95,6 +95,7 @@ _afore_trace() {
       ':stat') path='stat' ;;
       ':head') path='head' ;;
       ':replay') path='replay' ;;
+      ':fit-cost') path='fit-cost' ;;
     esac
   done
   case "$path:$prev" in
@@ -107,14 +108,16 @@ _afore_trace() {
     'stat:--workers' | 'stat:--hot' | 'stat:--top-k') ;;
     'head:-n' | 'head:--targets' | 'head:--top-k') ;;
     'replay:--interval-ms' | 'replay:--speed' | 'replay:--top-k') ;;
+    'fit-cost:--device' | 'fit-cost:--seed' | 'fit-cost:-o' | 'fit-cost:--output' | 'fit-cost:--ffn' | 'fit-cost:--link' | 'fit-cost:--cost') ;;
     *)
       case "$path" in
-        '') words='--version -h --help -q --quiet import synth stat head replay' ;;
+        '') words='--version -h --help -q --quiet import synth stat head replay fit-cost' ;;
         'import') words='-h --help --from --seed --microbatches --layers --model --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --top-k --sample-steps --tokens -q --quiet' ;;
         'synth') words='-h --help --model --layers --steps --warmup-steps --microbatches --tokens --seed --popularity --skew --drift --burst --switch -q --quiet' ;;
         'stat') words='-h --help --format --workers --hot --top-k --include-warmup -q --quiet' ;;
         'head') words='-h --help -n --targets --top-k -q --quiet' ;;
         'replay') words='-h --help --interval-ms --speed --top-k -q --quiet' ;;
+        'fit-cost') words='-h --help --device --seed -o --output --ffn --link --cost --force -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
