@@ -171,7 +171,8 @@ struct Summary {
   };
   std::optional<PlanTime> plan_ns;  // wall clock; only with --timing or on measured hosts
   bool interrupted = false;
-  std::map<std::string, std::string> notes;  // further string facts, printed under "afore" in key order
+  std::int64_t input_lost_lines = 0, input_lost_bytes = 0;  // of a damaged log; written only when not both are 0
+  std::map<std::string, std::string> notes;                 // further string facts, printed under "afore" in key order
 };
 
 // A record of a kind this version does not know: passed through, never interpreted.

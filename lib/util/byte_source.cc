@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "util/error.h"
+#include "util/log/log_format.h"
+#include "util/log/log_reader.h"
 
 namespace afore {
 namespace {
@@ -35,7 +37,8 @@ bool may_be_zstd(const char* bytes, std::size_t size) {
 
 }  // namespace
 
-ByteSource::ByteSource(const std::string& path) : name_(path == "-" ? "stdin" : path), raw_(kReadBytes) {
+ByteSource::ByteSource(const std::string& path, std::optional<Recover> log)
+    : name_(path == "-" ? "stdin" : path), raw_(kReadBytes), recover_(log) {
   if (path == "-") {
     descriptor_ = STDIN_FILENO;
     return;
@@ -68,6 +71,11 @@ void ByteSource::wait_readable() const {
   }
 }
 
+bool ByteSource::ready() const {
+  pollfd now{descriptor_, POLLIN, 0};
+  return ::poll(&now, 1, 0) != 0;  // an error counts: read(2) will say what is wrong
+}
+
 std::size_t ByteSource::read_descriptor(char* out, std::size_t capacity) {
   if (at_end_) return 0;
   if (hook_) hook_();
@@ -94,14 +102,28 @@ bool ByteSource::refill() {
   return raw_end_ > 0;
 }
 
+// Whether the bytes read so far are those of a log.
+bool ByteSource::is_log(std::size_t first_bytes) const {
+  if (!recover_) return false;
+  const bool named = name_.size() > 4 && name_.ends_with(".afl");
+  if (first_bytes == 0) return named;
+  return (named && raw_[0] != '{') || resembles_log({raw_.data(), first_bytes});
+}
+
 void ByteSource::detect_form() {
-  while (raw_end_ < 4 && may_be_zstd(raw_.data(), raw_end_)) {
+  const auto may_be_log = [this] { return recover_ && resembles_log({raw_.data(), raw_end_}); };
+  while ((raw_end_ < 4 && may_be_zstd(raw_.data(), raw_end_)) || (raw_end_ < kLogMagic.size() && may_be_log())) {
     const std::size_t got = read_descriptor(raw_.data() + raw_end_, raw_.size() - raw_end_);
     if (got == 0) break;
     raw_end_ += got;
   }
-  form_ = raw_end_ >= 4 && may_be_zstd(raw_.data(), raw_end_) ? Form::zstd : Form::plain;
-  if (form_ == Form::zstd) {
+  form_ = Form::plain;
+  if (raw_end_ >= 4 && may_be_zstd(raw_.data(), raw_end_)) form_ = Form::zstd;
+  else if (is_log(raw_end_)) form_ = Form::log;
+  if (form_ == Form::log) {
+    log_ = std::make_unique<LogReader>([this](char* out, std::size_t capacity) { return take_plain(out, capacity); },
+                                       name_, *recover_);
+  } else if (form_ == Form::zstd) {
     decoder_ = ZSTD_createDCtx();
     AFORE_CHECK(decoder_ != nullptr, "no memory for the zstd decoder");
   }
@@ -114,6 +136,16 @@ std::size_t ByteSource::take_plain(char* out, std::size_t capacity) {
   raw_begin_ += n;
   return n;
 }
+
+std::size_t ByteSource::take_log(char* out, std::size_t capacity) {
+  if (log_lines_.empty() && !log_->next(log_lines_)) return 0;
+  const std::size_t n = std::min(capacity, log_lines_.size());
+  std::memcpy(out, log_lines_.data(), n);
+  log_lines_.remove_prefix(n);
+  return n;
+}
+
+const LogReport* ByteSource::log_report() const { return log_ ? &log_->report() : nullptr; }
 
 std::size_t ByteSource::take_zstd(char* out, std::size_t capacity, std::int64_t line) {
   ZSTD_outBuffer target{out, capacity, 0};
@@ -136,6 +168,7 @@ std::size_t ByteSource::take_zstd(char* out, std::size_t capacity, std::int64_t 
 
 std::size_t ByteSource::read(char* out, std::size_t capacity, std::int64_t line) {
   if (form_ == Form::unknown) detect_form();
+  if (form_ == Form::log) return take_log(out, capacity);
   return form_ == Form::zstd ? take_zstd(out, capacity, line) : take_plain(out, capacity);
 }
 

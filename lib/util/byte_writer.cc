@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -47,15 +48,20 @@ void ByteWriter::Impl::flush() {
   buffer.clear();
 }
 
-ByteWriter::ByteWriter(const std::string& path) : impl_(std::make_unique<Impl>()) {
+ByteWriter::ByteWriter(const std::string& path, bool exclusive) : impl_(std::make_unique<Impl>()) {
   impl_->name = path == "-" ? "stdout" : path;
   impl_->buffer.reserve(kBufferBytes);
   if (path == "-") {
     impl_->descriptor = STDOUT_FILENO;
     return;
   }
-  do impl_->descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  struct stat status {};
+  if (exclusive && ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) exclusive = false;
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (exclusive ? O_EXCL : O_TRUNC);
+  do impl_->descriptor = ::open(path.c_str(), flags, 0666);
   while (impl_->descriptor < 0 && errno == EINTR);
+  if (impl_->descriptor < 0 && errno == EEXIST && exclusive)
+    throw Error(ErrorKind::io, path + ": the file exists and was not touched", "give another name, or remove it first");
   if (impl_->descriptor < 0) impl_->fail();
   impl_->owned = true;
 }

@@ -14,7 +14,7 @@ constexpr std::size_t kFirstBufferBytes = 64u << 10;
 }  // namespace
 
 struct LineReader::Impl {
-  explicit Impl(const std::string& path) : source(path), buffer(kFirstBufferBytes) {}
+  Impl(const std::string& path, Recover recover) : source(path, recover), buffer(kFirstBufferBytes) {}
 
   bool read_more();
 
@@ -42,7 +42,7 @@ bool LineReader::Impl::read_more() {
   return got > 0;
 }
 
-LineReader::LineReader(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}
+LineReader::LineReader(const std::string& path, Recover recover) : impl_(std::make_unique<Impl>(path, recover)) {}
 LineReader::~LineReader() = default;
 
 bool LineReader::next(std::string_view& line) {
@@ -70,6 +70,8 @@ bool LineReader::next(std::string_view& line) {
 
 std::int64_t LineReader::line_number() const { return impl_->line; }
 const std::string& LineReader::name() const { return impl_->source.name(); }
+const LogReport* LineReader::log_report() const { return impl_->source.log_report(); }
+bool LineReader::ready() const { return impl_->source.ready(); }
 void LineReader::on_wait(std::function<void()> hook) { impl_->source.on_wait(std::move(hook)); }
 void LineReader::stop_when(const volatile int* flag) { impl_->source.stop_when(flag); }
 

@@ -68,6 +68,12 @@ void visit_afore(S& s, Visit&& visit) {
   visit("interrupted", s.interrupted);
 }
 
+template <class S, class Visit>
+void visit_losses(S& s, Visit&& visit) {
+  visit("input_lost_lines", s.input_lost_lines);
+  visit("input_lost_bytes", s.input_lost_bytes);
+}
+
 struct Writer {
   JsonWriter& json;
   void operator()(std::string_view key, const Real& value) const { json.real_or_null(key, value); }
@@ -124,7 +130,9 @@ const std::set<std::string, std::less<>>& afore_keys() {
   static const std::set<std::string, std::less<>> keys = [] {
     std::set<std::string, std::less<>> list;
     Summary summary;
-    visit_afore(summary, [&](std::string_view key, auto&) { list.emplace(key); });
+    const auto add = [&](std::string_view key, auto&) { list.emplace(key); };
+    visit_afore(summary, add);
+    visit_losses(summary, add);
     return list;
   }();
   return keys;
@@ -143,6 +151,7 @@ std::string to_json(const Summary& summary) {
   json.key("afore");
   json.open('{');
   visit_afore(summary, write);
+  if (summary.input_lost_lines != 0 || summary.input_lost_bytes != 0) visit_losses(summary, write);
   for (const auto& [name, text] : summary.notes) {
     AFORE_CHECK(!afore_keys().contains(name), "a note has the name of a summary key");
     json.separate();
@@ -164,6 +173,7 @@ Summary decode_summary(ObjectReader& record) {
   if (!afore) return summary;
   ObjectReader object(afore);
   visit_afore(summary, Reader{object});
+  visit_losses(summary, Reader{object});
   for (const JsonValue member : afore)
     if (member.type() == JsonType::string && !afore_keys().contains(member.key()))
       summary.notes.emplace(member.key(), member.string());

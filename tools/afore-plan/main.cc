@@ -2,6 +2,7 @@
 #include "afore-plan/plan_stream.h"
 #include "afore-plan/verify.h"
 #include "common/cli.h"
+#include "common/record_stream.h"
 
 int main(int argc, char** argv) {
   afore::plan::PlanFlags flags;
@@ -9,6 +10,7 @@ int main(int argc, char** argv) {
       argc, argv, "afore-plan", "Plans expert replicas and token splits for each demand record of a stream.",
       [&](CLI::App& app) {
         app.add_option("input", flags.input, "Stream to read, - for standard input");
+        afore::cli::add_recover(app, flags.recover);
         afore::cli::add_planning_flags(app, flags.planning, true);
         afore::cli::add_choice(app, "--only", flags.only,
                                "Emit only records of this kind (and the summary, if asked for)",

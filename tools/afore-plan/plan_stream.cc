@@ -19,7 +19,9 @@ namespace {
 class PlanRun {
  public:
   explicit PlanRun(const PlanFlags& flags)
-      : flags_(flags), stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop)), out_("-") {
+      : flags_(flags),
+        stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop), cli::recover_of(flags.recover)),
+        out_("-") {
     stream_.lines().on_wait([this] { out_.flush(); });
   }
 
@@ -179,6 +181,7 @@ void PlanRun::finish(bool interrupted) {
     summary.host = "stream";
     summary.device = "none";
     summary.interrupted = interrupted;
+    stream_.note_losses(summary);
     summary.notes["values"] = "predicted";  // nothing ran: times are the plans' own claims
     if (flags_.timing && !plan_ns_.empty()) {
       Summary::PlanTime time;

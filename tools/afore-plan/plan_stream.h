@@ -9,6 +9,7 @@ namespace afore::plan {
 struct PlanFlags {
   cli::PlanningFlags planning;
   std::string input = "-";
+  std::string recover = "tail";
   std::string only;     // emit just records of this kind
   std::string explain;  // STEP:LAYER:MICROBATCH
   bool summary = false;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "common/cli.h"
+#include "common/record_stream.h"
 #include "util/line_io.h"
 #include "verify/verify.h"
 #include "wire/wire.h"
@@ -17,13 +17,18 @@ std::string counted(std::int64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-void run_verify(const std::string& path) {
-  LineReader reader(path);
+struct VerifyOptions {
+  std::string file = "-", recover = "tail";
+};
+
+void run_verify(const VerifyOptions& o) {
+  LineReader reader(o.file, cli::recover_of(o.recover));
   // Dropped tokens are stated in the records, and the checker sums them.
   wire::RecordDecoder decoder(reader.name(), {.allow_drop = true, .top_k = std::nullopt});
   verify::Verifier verifier;
   std::string_view line;
   while (reader.next(line)) verifier.feed(decoder.decode(line, reader.line_number()));
+  cli::warn_of_losses(reader);
   verifier.finish();
 
   const auto& counts = verifier.counts();
@@ -44,11 +49,12 @@ void add_verify(CLI::App& app) {
       "Re-check a planned stream from its demand, header and copies alone: slots, busy rule, assignment,\n"
       "loads, bounds, cuts, exposure and gain. Exit 0 and one line of counts, or exit 1 and the first "
       "violation.");
-  const auto path = std::make_shared<std::string>("-");
-  command->add_option("FILE", *path, "Planned stream; - is standard input")->capture_default_str();
-  command->final_callback([command, path] {
-    cli::refuse_terminal_stdin(*path, *command);
-    run_verify(*path);
+  const auto o = std::make_shared<VerifyOptions>();
+  command->add_option("FILE", o->file, "Planned stream; - is standard input")->capture_default_str();
+  cli::add_recover(*command, o->recover);
+  command->final_callback([command, o] {
+    cli::refuse_terminal_stdin(o->file, *command);
+    run_verify(*o);
   });
 }
 

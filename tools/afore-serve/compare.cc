@@ -90,7 +90,8 @@ class Comparison {
   explicit Comparison(const ServeFlags& flags)
       : flags_(flags),
         policies_(split_policies(flags.policies)),
-        stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop)) {}
+        stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop),
+                cli::recover_of(flags.recover)) {}
 
   void run() {
     if (!flags_.summaries.empty()) cli::check_can_publish(flags_.summaries, false, kOverwriteHint);
@@ -151,6 +152,7 @@ class Comparison {
       summary.producer = cli::producer("afore-serve");
       summary.policy = lane.policy;
       summary.interrupted = interrupted;
+      stream_.note_losses(summary);
       summary.notes["cost"] = setup_->profile.name;
       summary.notes["objective"] = to_string(setup_->planner.limits.objective);
     }

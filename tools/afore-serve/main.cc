@@ -1,6 +1,7 @@
 // afore-serve: the AFD pipeline. Today its host is the simulator.
 #include "afore-serve/replay.h"
 #include "common/cli.h"
+#include "common/record_stream.h"
 
 namespace {
 
@@ -8,6 +9,7 @@ using afore::serve::ServeFlags;
 
 void add_common(CLI::App& app, ServeFlags& flags) {
   app.add_option("input", flags.input, "Stream to read, - for standard input");
+  afore::cli::add_recover(app, flags.recover);
   afore::cli::add_choice(app, "--host", flags.host, "Where the pipeline runs", {"sim"});
   afore::cli::add_int(app, "--kv-tokens", flags.kv_tokens, "Cached tokens per token, for streams without batch records",
                       0, 1 << 24);

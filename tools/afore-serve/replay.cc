@@ -14,7 +14,9 @@ namespace {
 class Replay {
  public:
   explicit Replay(const ServeFlags& flags)
-      : flags_(flags), stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop)), out_("-") {
+      : flags_(flags),
+        stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop), cli::recover_of(flags.recover)),
+        out_("-") {
     stream_.lines().on_wait([this] { out_.flush(); });
   }
 
@@ -148,6 +150,7 @@ void Replay::finish(bool interrupted) {
   summary.host = "sim";
   summary.device = "cost-model";
   summary.interrupted = interrupted;
+  stream_.note_losses(summary);
   if (setup_) summary.notes["cost"] = setup_->profile.name;
   emit("summary", summary);
   out_.finish();

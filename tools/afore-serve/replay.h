@@ -10,6 +10,7 @@ namespace afore::serve {
 struct ServeFlags {
   cli::PlanningFlags planning;
   std::string input = "-";
+  std::string recover = "tail";
   std::string host = "sim";
   std::string only;  // emit just records of this kind
   bool ignore_plans = false;

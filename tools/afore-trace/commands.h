@@ -9,5 +9,9 @@ void add_synth(CLI::App& app);
 void add_stat(CLI::App& app);
 void add_head(CLI::App& app);
 void add_replay(CLI::App& app);
+void add_record(CLI::App& app);
+void add_check(CLI::App& app);
+void add_repair(CLI::App& app);
+void add_merge(CLI::App& app);
 
 }  // namespace afore::cli

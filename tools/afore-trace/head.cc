@@ -2,21 +2,22 @@
 #include <memory>
 
 #include "commands.h"
+#include "common/record_sink.h"
 #include "common/record_stream.h"
-#include "util/line_io.h"
 
 namespace afore::cli {
 namespace {
 
 struct HeadOptions {
-  std::string file = "-";
+  std::string file = "-", output = "-", recover = "tail";
   std::int64_t targets = 10, top_k = 0;
 };
 
 // Ends before the next target's demand, or before the batch record that announces it.
 void run_head(const HeadOptions& o) {
-  RecordStream in(o.file, read_options(o.top_k, true));
-  ByteWriter out("-");
+  RecordStream in(o.file, read_options(o.top_k, true), recover_of(o.recover));
+  RecordSink out(o.output);
+  in.lines().stop_when(out.interrupted());
   in.lines().on_wait([&out] { out.flush(); });
   std::int64_t seen = 0;
   while (in.next()) {
@@ -35,6 +36,8 @@ void add_head(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("head", "The first targets of a stream");
   auto o = std::make_shared<HeadOptions>();
   sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str();
+  add_output(*sub, o->output);
+  add_recover(*sub, o->recover);
   add_int(*sub, "-n,--targets", o->targets, "Targets to keep, with the header and all records before the next one");
   add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
   sub->final_callback([o, &app] {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "commands.h"
-#include "common/cli.h"
+#include "common/record_sink.h"
 #include "util/error.h"
 
 namespace afore::cli {
@@ -60,6 +60,8 @@ void add_import(CLI::App& app) {
   sub->add_option("--layers", o->layers, "Only these layers (absolute indices, like 1-3,7)");
   sub->add_option("--model", o->model,
                   "Preset for the sizes that the file lacks (default: from the file's model name)");
+
+  add_output(*sub, o->output);
 
   // A value that stands for "not given" is no default to show.
   const auto optional_int = [sub](const char* flag, std::int64_t& value, const char* help, std::int64_t min,

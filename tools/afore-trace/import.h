@@ -12,7 +12,7 @@ struct ImportOptions {
   std::string from;
   std::vector<std::string> inputs;  // FILE or NAME=FILE
   std::vector<std::string> metas;   // one per input
-  std::string model, layers, phases, phase_change = "abrupt";
+  std::string model, layers, phases, phase_change = "abrupt", output = "-";
   std::int64_t seed = 0;
   std::int64_t microbatches = 1;
   // routing-ids

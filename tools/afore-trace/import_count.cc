@@ -7,6 +7,7 @@
 #include "trace/aggregate.h"
 #include "trace/count_sampler.h"
 #include "util/error.h"
+#include "util/line_io.h"
 #include "util/rng.h"
 #include "wire/wire.h"
 
@@ -55,7 +56,7 @@ struct Counts {
   std::vector<int> kept;  // rows of the aggregate, by position in model.moe_layers
 };
 
-void write_aggregate(ByteWriter& out, const Counts& c) {
+void write_aggregate(RecordSink& out, const Counts& c) {
   for (std::size_t l = 0; l < c.kept.size(); ++l) {
     const int row = c.kept[l];
     Demand demand;
@@ -67,7 +68,7 @@ void write_aggregate(ByteWriter& out, const Counts& c) {
 }
 
 // Every layer and microbatch draws from a stream of its own, so neither --layers nor --microbatches changes the rest.
-void write_samples(ByteWriter& out, const Counts& c, const ImportOptions& o) {
+void write_samples(RecordSink& out, const Counts& c, const ImportOptions& o) {
   const auto microbatches = static_cast<std::size_t>(o.microbatches);
   std::vector<trace::CountSampler> samplers(c.kept.size());
   std::vector<Rng> streams;
@@ -113,7 +114,7 @@ void import_sglang_count(const ImportOptions& o) {
   workload.add("form", sampling ? "sampled" : "aggregate");
   if (sampling) workload.add("tokens", o.tokens).add("steps", o.sample_steps);
   workload.add_raw("dense_layers", json_array(c.aggregate.dense_layers));
-  ByteWriter out("-");
+  RecordSink out(o.output);
   write_header(
       out, make_header(sampling ? "sampled" : "counts", static_cast<std::uint64_t>(o.seed), c.model, o.microbatches),
       workload);

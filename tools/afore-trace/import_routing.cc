@@ -100,7 +100,7 @@ void append_ids(const std::vector<std::int64_t>& ids, std::vector<std::string>& 
   for (const std::int64_t id : ids) names.emplace_back(1, 'r').append(std::to_string(id));
 }
 
-void write_batch(ByteWriter& out, std::int64_t step, int microbatch, const batch::MicrobatchStep& m, Batch& record) {
+void write_batch(RecordSink& out, std::int64_t step, int microbatch, const batch::MicrobatchStep& m, Batch& record) {
   record.step = step;
   record.microbatch = microbatch;
   record.sequences = m.sequences;
@@ -126,7 +126,7 @@ void import_routing_ids(const ImportOptions& options) {
   const std::vector<int> recorded = select_layers(run.inputs.model, options.layers);
   keep_layers(run.inputs.model, recorded);
   warn_of_unknown_sizes(run.inputs.model);
-  ByteWriter out("-");
+  RecordSink out(options.output);
   write_header(out,
                make_header("routing", static_cast<std::uint64_t>(options.seed), run.inputs.model, options.microbatches),
                workload_of(run));

@@ -2,13 +2,17 @@
 #include "commands.h"
 
 int main(int argc, char** argv) {
-  return afore::cli::tool_main(argc, argv, "afore-trace", "Make, summarise and replay streams of expert demand.",
-                               [](CLI::App& app) {
+  return afore::cli::tool_main(argc, argv, "afore-trace",
+                               "Make, summarise, record and replay streams of expert demand.", [](CLI::App& app) {
                                  app.require_subcommand(1);
                                  afore::cli::add_import(app);
                                  afore::cli::add_synth(app);
                                  afore::cli::add_stat(app);
                                  afore::cli::add_head(app);
                                  afore::cli::add_replay(app);
+                                 afore::cli::add_record(app);
+                                 afore::cli::add_check(app);
+                                 afore::cli::add_repair(app);
+                                 afore::cli::add_merge(app);
                                });
 }

@@ -7,15 +7,15 @@
 #include <thread>
 
 #include "commands.h"
+#include "common/record_sink.h"
 #include "common/record_stream.h"
 #include "util/error.h"
-#include "util/line_io.h"
 
 namespace afore::cli {
 namespace {
 
 struct ReplayOptions {
-  std::string file = "-";
+  std::string file = "-", output = "-", recover = "tail";
   double interval_ms = 50, speed = 1;
   std::int64_t top_k = 0;
 };
@@ -40,7 +40,11 @@ class Pace {
     due_ = start_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(ms));
     return due_ > now;
   }
-  void wait() const { std::this_thread::sleep_until(due_); }
+  // In slices, so that a raised `stop` (may be null) is seen soon.
+  void wait(const volatile int* stop) const {
+    while (Clock::now() < due_ && (stop == nullptr || *stop == 0))
+      std::this_thread::sleep_until(std::min(due_, Clock::now() + std::chrono::milliseconds(200)));
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -67,8 +71,9 @@ void run_replay(const ReplayOptions& o) {
   if (!(o.speed > 0) || !std::isfinite(o.speed)) throw Error(ErrorKind::usage, "--speed must be above 0");
   if (!(o.interval_ms >= 0) || !std::isfinite(o.interval_ms))
     throw Error(ErrorKind::usage, "--interval-ms must be 0 or more");
-  RecordStream in(o.file, read_options(o.top_k, true));
-  ByteWriter out("-");
+  RecordStream in(o.file, read_options(o.top_k, true), recover_of(o.recover));
+  RecordSink out(o.output);
+  in.lines().stop_when(out.interrupted());
   in.lines().on_wait([&out] { out.flush(); });
   Pace pace(o.interval_ms / o.speed);
   while (in.next()) {
@@ -77,7 +82,7 @@ void run_replay(const ReplayOptions& o) {
     const auto step = step_of(record);
     if (step && pace.ahead(*step)) {
       out.flush();
-      pace.wait();
+      pace.wait(out.interrupted());
     }
     out.write_line(in.raw());
   }
@@ -90,6 +95,8 @@ void add_replay(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("replay", "A stream, byte for byte, step by step at a steady pace");
   auto o = std::make_shared<ReplayOptions>();
   sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str();
+  add_output(*sub, o->output);
+  add_recover(*sub, o->recover);
   sub->add_option("--interval-ms", o->interval_ms, "Time from one step to the next at speed 1")->capture_default_str();
   sub->add_option("--speed", o->speed, "How many times as fast")->capture_default_str();
   add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");

@@ -23,7 +23,7 @@ constexpr std::size_t kBarWidth = 32;
 constexpr std::int64_t kDefaultWorkers = 8, kDefaultHot = 8;
 
 struct StatOptions {
-  std::string file = "-", format = "table";
+  std::string file = "-", format = "table", recover = "tail";
   std::int64_t workers = 0, hot = 0, top_k = 0;  // 0 = not given
   bool include_warmup = false;
 };
@@ -47,7 +47,7 @@ Result make_result(const StatOptions& o, const std::optional<Header>& header) {
 }
 
 Result collect(const StatOptions& o) {
-  RecordStream in(o.file, read_options(o.top_k, true));
+  RecordStream in(o.file, read_options(o.top_k, true), recover_of(o.recover));
   std::optional<Result> result;
   while (in.next()) {
     const Record& record = in.record();
@@ -178,6 +178,7 @@ void add_stat(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("stat", "Imbalance, hot experts and step-to-step reuse of a stream, by layer");
   auto o = std::make_shared<StatOptions>();
   sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str();
+  add_recover(*sub, o->recover);
   add_choice(*sub, "--format", o->format, "Form of the output", {"table", "tsv", "json"});
   add_int(*sub, "--workers", o->workers, "FFN workers for balancedness (default: the header's, else 8)", 1, 1 << 20)
       ->default_str("");

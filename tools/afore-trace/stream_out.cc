@@ -21,7 +21,7 @@ Header make_header(const std::string& source, std::uint64_t seed, const ModelSpe
   return header;
 }
 
-void write_header(ByteWriter& out, const Header& header, const JsonObject& workload) {
+void write_header(RecordSink& out, const Header& header, const JsonObject& workload) {
   std::string line = wire::to_json(header);
   line.pop_back();
   line += ",\"workload\":";

@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "common/record_sink.h"
 #include "core/records.h"
 #include "json_object.h"
-#include "util/line_io.h"
 
 namespace afore::cli {
 
 Header make_header(const std::string& source, std::uint64_t seed, const ModelSpec& model, std::int64_t microbatches);
-void write_header(ByteWriter& out, const Header& header, const JsonObject& workload);
+void write_header(RecordSink& out, const Header& header, const JsonObject& workload);
 
 // Positions in model.moe_layers of the layers that `list` ("1-3,7", empty = all) names. Error{usage} for another layer.
 std::vector<int> select_layers(const ModelSpec& model, const std::string& list);

@@ -10,14 +10,13 @@
 #include "trace/count_sampler.h"
 #include "trace/popularity.h"
 #include "util/error.h"
-#include "util/line_io.h"
 #include "wire/wire.h"
 
 namespace afore::cli {
 namespace {
 
 struct SynthOptions {
-  std::string model, layers, popularity = "lognormal", switches;
+  std::string model, layers, popularity = "lognormal", switches, output = "-";
   std::int64_t steps = 100, warmup_steps = 0, microbatches = 1, tokens = 0, seed = 0;
   double skew = 1, drift = 0.05, burst = 0;
 };
@@ -56,7 +55,7 @@ JsonObject workload_of(const SynthOptions& o, const std::vector<int>& switches) 
   return workload.add("warmup_steps", o.warmup_steps).add("steps", o.steps);
 }
 
-void write_steps(ByteWriter& out, const SynthOptions& o, const ModelSpec& model, const std::vector<int>& switches) {
+void write_steps(RecordSink& out, const SynthOptions& o, const ModelSpec& model, const std::vector<int>& switches) {
   const trace::PopularityOptions popularity = popularity_of(o);
   std::vector<Layer> layers;
   for (const int layer : model.moe_layers) layers.emplace_back(model, layer, popularity, o);
@@ -86,7 +85,7 @@ void run_synth(const SynthOptions& o) {
   std::vector<int> switches;
   if (!o.switches.empty()) switches = parse_int_list(o.switches, "--switch");
   popularity_of(o);  // refuses bad values before anything is written
-  ByteWriter out("-");
+  RecordSink out(o.output);
   write_header(out, make_header("synthetic", static_cast<std::uint64_t>(o.seed), model, o.microbatches),
                workload_of(o, switches));
   write_steps(out, o, model, switches);
@@ -117,6 +116,7 @@ void add_synth(CLI::App& app) {
                   "Probability, per layer and step, that a random expert gets 8 times as popular for 8 to 32 steps")
       ->capture_default_str();
   sub->add_option("--switch", o->switches, "Popularity is drawn anew at these steps (after warm-up), like 50,100");
+  add_output(*sub, o->output);
   sub->final_callback([o] { run_synth(*o); });
 }
 

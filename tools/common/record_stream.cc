@@ -4,6 +4,31 @@
 
 namespace afore::cli {
 
+void add_recover(CLI::App& app, std::string& choice) {
+  add_choice(app, "--recover", choice,
+             "Where the input is a log: strict refuses any damage, tail leaves out an unfinished end, skip any damage",
+             {"strict", "tail", "skip"});
+}
+
+Recover recover_of(const std::string& choice) {
+  if (choice == "strict") return Recover::strict;
+  return choice == "skip" ? Recover::skip : Recover::tail;
+}
+
+void warn_of_losses(const LineReader& lines) {
+  const LogReport* report = lines.log_report();
+  if (report == nullptr) return;
+  const std::string losses = describe_losses(*report);
+  if (!losses.empty()) warn(lines.name() + ": " + losses);
+}
+
+void RecordStream::note_losses(Summary& summary) const {
+  const LogReport* report = lines_.log_report();
+  if (report == nullptr) return;
+  summary.input_lost_lines = report->lost_lines;
+  summary.input_lost_bytes = report->lost_bytes;
+}
+
 wire::ReadOptions read_options(std::int64_t top_k, bool allow_drop) {
   wire::ReadOptions options;
   options.allow_drop = allow_drop;

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/cli.h"
 #include "util/line_io.h"
 #include "wire/wire.h"
 
@@ -14,14 +15,24 @@ std::string_view kind_of(const Record& record);
 // `top_k` from a flag, for streams whose header does not say; not positive = not given.
 wire::ReadOptions read_options(std::int64_t top_k, bool allow_drop);
 
+// --recover
+void add_recover(CLI::App& app, std::string& choice);
+Recover recover_of(const std::string& choice);
+
+// A warning about what is missing from the log that was read to its end, if it was a log and something is.
+void warn_of_losses(const LineReader& lines);
+
 class RecordStream {
  public:
-  RecordStream(const std::string& path, const wire::ReadOptions& options)
-      : lines_(path), decoder_(lines_.name(), options) {}
+  RecordStream(const std::string& path, const wire::ReadOptions& options, Recover recover)
+      : lines_(path, recover), decoder_(lines_.name(), options) {}
 
-  // False at the end. `raw` is valid until the next call.
+  // False at the end, after a warning about what a damaged log lacks. `raw` is valid until the next call.
   bool next() {
-    if (!lines_.next(raw_)) return false;
+    if (!lines_.next(raw_)) {
+      warn_of_losses(lines_);
+      return false;
+    }
     record_ = decoder_.decode(raw_, lines_.line_number());
     return true;
   }
@@ -29,6 +40,8 @@ class RecordStream {
   const Record& record() const { return record_; }
   const std::optional<Header>& header() const { return decoder_.header(); }
   LineReader& lines() { return lines_; }
+  // Into the summary of a run, what is missing from its input.
+  void note_losses(Summary& summary) const;
 
  private:
   LineReader lines_;

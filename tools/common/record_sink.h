@@ -1,0 +1,40 @@
+#pragma once
+// Where a command's stream goes: standard output, a file of JSON lines, or a log.
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/cli.h"
+#include "util/line_io.h"
+#include "util/log/log_writer.h"
+
+namespace afore::cli {
+
+// -o FILE
+void add_output(CLI::App& app, std::string& path);
+
+bool names_log(const std::string& path);  // ends in .afl
+
+// "-" is standard output, a name in .afl a log, anything else a file of lines. A file that exists is Error{io}.
+// While a log is written, SIGINT and SIGTERM end it in good order: write_line() then throws Error{interrupted}.
+class RecordSink {
+ public:
+  explicit RecordSink(const std::string& path, const LogWriterOptions& options = {});
+  ~RecordSink();  // finishes the log of an interrupted run, and nothing else: call finish() and see errors
+  RecordSink(const RecordSink&) = delete;
+  RecordSink& operator=(const RecordSink&) = delete;
+
+  void write_line(std::string_view line);
+  void flush();
+  void finish();  // Error{io} when the data did not get out
+
+  // Null unless a log is written: to be given to the reader of the input, so that a wait ends too.
+  const volatile int* interrupted() const { return interrupted_; }
+
+ private:
+  std::unique_ptr<ByteWriter> text_;
+  std::unique_ptr<LogWriter> log_;
+  const volatile int* interrupted_ = nullptr;
+};
+
+}  // namespace afore::cli
