@@ -6,6 +6,7 @@
 
 #include "util/error.h"
 #include "wire/json_tree.h"
+#include "wire/json_writer.h"
 
 namespace afore::wire {
 namespace {
@@ -88,11 +89,24 @@ void CsvTable::fail_line(std::int64_t line, const std::string& fact, const std::
 }
 
 void CsvTable::fail(std::size_t row, std::size_t column, const std::string& fact, const std::string& hint) const {
-  fail_line(line_of_row_[row], std::string(columns_[column]) + ": " + fact, hint);
+  // Plain names as they are, others with their control characters and quotes escaped: messages are one line.
+  const std::string name = quoted(columns_[column]);
+  fail_line(line_of_row_[row], name.substr(1, name.size() - 2) + ": " + fact, hint);
+}
+
+void CsvTable::check_text() const {
+  if (bytes_.find('\0') != std::string::npos) throw Error(ErrorKind::data, name_ + ": not a text file: it has NULs");
+  std::int64_t line = 1;
+  for (std::string_view rest = bytes_; !rest.empty();) {
+    const std::size_t size = utf8_length(rest);
+    if (size == 0) fail_line(line, "the text is not UTF-8", "save the table as UTF-8");
+    line += rest.front() == '\n' ? 1 : 0;
+    rest.remove_prefix(size);
+  }
 }
 
 void CsvTable::parse() {
-  if (bytes_.find('\0') != std::string::npos) throw Error(ErrorKind::data, name_ + ": not a text file: it has NULs");
+  check_text();
   CellScanner scanner(bytes_);
   std::string_view cell;
   for (std::int64_t row = 0; !scanner.at_end(); ++row) {

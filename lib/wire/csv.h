@@ -34,6 +34,7 @@ class CsvTable {
 
  private:
   std::size_t find(std::string_view column) const;
+  void check_text() const;
   void parse();
   [[noreturn]] void fail_line(std::int64_t line, const std::string& fact, const std::string& hint = "") const;
 

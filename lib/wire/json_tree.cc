@@ -49,8 +49,8 @@ class TreeBuilder {
   }
 
   bool end_object() {
+    tree_.objects_.push_back(frames_.back().node);
     close();
-    check_duplicates();
     return true;
   }
 
@@ -116,36 +116,8 @@ class TreeBuilder {
   }
 
   void close() {
-    last_closed_ = frames_.back().node;
-    tree_.nodes_[last_closed_].end = static_cast<std::uint32_t>(tree_.nodes_.size());
+    tree_.nodes_[frames_.back().node].end = static_cast<std::uint32_t>(tree_.nodes_.size());
     frames_.pop_back();
-  }
-
-  // Small objects pairwise; a large one sorted, so that a hostile line stays cheap.
-  void check_duplicates() {
-    const JsonValue object(&tree_, last_closed_);
-    keys_.clear();
-    for (const JsonValue member : object) keys_.push_back(member.key());
-    bool twice = false;
-    if (keys_.size() <= 40) {
-      for (std::size_t i = 1; i < keys_.size() && !twice; ++i)
-        twice = std::find(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(i), keys_[i]) !=
-                keys_.begin() + static_cast<std::ptrdiff_t>(i);
-    } else {
-      std::sort(keys_.begin(), keys_.end());
-      twice = std::adjacent_find(keys_.begin(), keys_.end()) != keys_.end();
-    }
-    if (twice) fail_duplicate(object);
-  }
-
-  [[noreturn]] void fail_duplicate(JsonValue object) {
-    keys_.clear();
-    for (const JsonValue member : object) keys_.push_back(member.key());
-    std::sort(keys_.begin(), keys_.end());
-    const std::string key(*std::adjacent_find(keys_.begin(), keys_.end()));
-    std::string path = path_of(last_closed_);
-    append_path(path, key);
-    tree_.fail(path, "the key stands twice", "");
   }
 
   // The path of `child`, the newest node of the innermost open container, or with 0 of the value that comes next.
@@ -180,12 +152,11 @@ class TreeBuilder {
   JsonTree& tree_;
   std::string_view text_;
   std::vector<Frame> frames_;
-  std::vector<std::string_view> keys_;
-  std::uint32_t last_closed_ = 0;
 };
 
-JsonValue JsonTree::parse(std::string_view text, std::string_view source, std::int64_t line) {
+JsonValue JsonTree::parse_syntax(std::string_view text, std::string_view source, std::int64_t line) {
   nodes_.clear();
+  objects_.clear();
   text_.clear();
   spans_.assign(1, Span{0, 0});
   source_ = source;
@@ -204,6 +175,27 @@ JsonValue JsonTree::parse(std::string_view text, std::string_view source, std::i
   const bool done = nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &builder);
   AFORE_CHECK(done && !nodes_.empty(), "the JSON parser stopped without an error");
   return {this, 0};
+}
+
+// Small objects pairwise; a large one sorted, so that a hostile line stays cheap.
+void JsonTree::check_duplicates(JsonValue object) {
+  keys_.clear();
+  for (const JsonValue member : object) keys_.push_back(member.key());
+  auto twice = keys_.end();
+  if (keys_.size() <= 40) {
+    for (auto key = keys_.begin(); key != keys_.end() && twice == keys_.end(); ++key)
+      if (std::find(keys_.begin(), key, *key) != key) twice = key;
+  } else {
+    std::sort(keys_.begin(), keys_.end());
+    twice = std::adjacent_find(keys_.begin(), keys_.end());
+  }
+  if (twice != keys_.end()) object.fail("the key stands twice", "", *twice);
+}
+
+JsonValue JsonTree::parse(std::string_view text, std::string_view source, std::int64_t line) {
+  const JsonValue root = parse_syntax(text, source, line);
+  for (const std::uint32_t object : objects_) check_duplicates({this, object});
+  return root;
 }
 
 void JsonTree::fail(const std::string& path, const std::string& fact, const std::string& hint) const {

@@ -3,6 +3,7 @@
 // Strict: see parse(). Accessors of JsonValue check type and range, and fail with source, line and JSON path.
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,7 +57,8 @@ class JsonValue {
 
   std::string path() const;  // JSON pointer, "" for the root
   // "SOURCE:LINE: PATH: FACT"; `below` extends the path by one key.
-  [[noreturn]] void fail(const std::string& fact, const std::string& hint = "", std::string_view below = {}) const;
+  [[noreturn]] void fail(const std::string& fact, const std::string& hint = "",
+                         std::optional<std::string_view> below = {}) const;
 
  private:
   [[noreturn]] void fail_type(const char* expected) const;
@@ -81,9 +83,12 @@ class ObjectReader {
 
 class JsonTree {
  public:
-  // Error{data} for: text that is not one JSON value (BOM, NUL, trailing bytes and invalid UTF-8 included), nesting
-  // beyond kMaxDepth, duplicate keys, non-finite numbers, integers beyond 2^53. `line` 0: the source is one whole text.
-  // `source` must outlive the use of the tree.
+  // Error{data} for text that is not one JSON value (RFC 8259; BOM, NUL, trailing bytes and invalid UTF-8 included),
+  // and for what the RFC lets a reader refuse: nesting beyond kMaxDepth, integers beyond 2^53, numbers beyond a double.
+  // `line` 0: the source is one whole text. `source` must outlive the use of the tree.
+  JsonValue parse_syntax(std::string_view text, std::string_view source, std::int64_t line = 0);
+
+  // The same, and Error{data} for an object with a key twice: JSON, but no input of ours.
   JsonValue parse(std::string_view text, std::string_view source, std::int64_t line = 0);
 
  private:
@@ -103,9 +108,12 @@ class JsonTree {
 
   std::string_view text_of(std::uint64_t span) const { return {text_.data() + spans_[span].offset, spans_[span].size}; }
   std::string_view key_of(std::uint32_t at) const { return text_of(nodes_[at].tag >> 3); }
+  void check_duplicates(JsonValue object);
   [[noreturn]] void fail(const std::string& path, const std::string& fact, const std::string& hint) const;
 
   std::vector<Node> nodes_;
+  std::vector<std::uint32_t> objects_;  // nodes, in the order of their ends
+  std::vector<std::string_view> keys_;  // of check_duplicates()
   std::vector<Span> spans_;
   std::string text_;
   std::string_view source_;

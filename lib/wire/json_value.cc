@@ -67,9 +67,9 @@ std::string JsonValue::path() const {
   return path;
 }
 
-void JsonValue::fail(const std::string& fact, const std::string& hint, std::string_view below) const {
+void JsonValue::fail(const std::string& fact, const std::string& hint, std::optional<std::string_view> below) const {
   std::string at = path();
-  if (!below.empty()) append_path(at, below);
+  if (below) append_path(at, *below);
   tree_->fail(at, fact, hint);
 }
 

@@ -9,24 +9,6 @@
 namespace afore::wire {
 namespace {
 
-// Length of the well-formed UTF-8 sequence at the start of `text`, 0 when there is none (RFC 3629: no surrogates,
-// nothing overlong, nothing beyond U+10FFFF).
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(text[i])); };
-  const unsigned lead = byte(0);
-  const std::size_t size = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
-  if (size == 0 || text.size() < size) return 0;
-  for (std::size_t i = 1; i < size; ++i)
-    if ((byte(i) & 0xC0u) != 0x80) return 0;
-  if (size >= 3) {
-    const unsigned second = byte(1);
-    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
-        (lead == 0xF4 && second > 0x8F))
-      return 0;
-  }
-  return size;
-}
-
 void append_escape(std::string& out, char c) {
   switch (c) {
     case '"': out += "\\\""; return;
@@ -43,6 +25,22 @@ void append_escape(std::string& out, char c) {
 }
 
 }  // namespace
+
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(text[i])); };
+  const unsigned lead = byte(0);
+  const std::size_t size = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+  if (size == 0 || text.size() < size) return 0;
+  for (std::size_t i = 1; i < size; ++i)
+    if ((byte(i) & 0xC0u) != 0x80) return 0;
+  if (size >= 3) {
+    const unsigned second = byte(1);
+    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
+        (lead == 0xF4 && second > 0x8F))
+      return 0;
+  }
+  return size;
+}
 
 void append_integer(std::string& out, std::int64_t value, std::string_view key) {
   if (value > kMaxInteger || value < -kMaxInteger)

@@ -17,6 +17,10 @@ void append_double(std::string& out, double value);
 // With quotes. Bytes that are not UTF-8 become U+FFFD, as no reader would take them.
 void append_string(std::string& out, std::string_view text);
 
+// Length of the well-formed UTF-8 sequence at the start of `text`, which is not empty; 0 when there is none (RFC 3629:
+// no surrogates, nothing overlong, nothing beyond U+10FFFF).
+std::size_t utf8_length(std::string_view text);
+
 // Commas place themselves: one stands before every key or item that does not directly follow an opening bracket.
 class JsonWriter {
  public:

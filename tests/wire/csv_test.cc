@@ -46,6 +46,21 @@ TEST(Csv, RefusesWhatIsNoTable) {
   EXPECT_EQ(fault("a\n\"x\"y\n"), "t.csv:2: text behind a closing quote");
   EXPECT_EQ(fault("a\nx\"y\n"), "t.csv:2: a quote inside an unquoted cell");
   EXPECT_EQ(fault(std::string_view("a\n\0\n", 4)), "t.csv: not a text file: it has NULs");
+  EXPECT_EQ(fault("a\nb\n\xE9\n"), "t.csv:3: the text is not UTF-8");
+}
+
+TEST(Csv, MessagesAreOneLineWhateverAColumnIsCalled) {
+  const CsvTable table(bytes("\"a\nb\",c d\nx,y\n"), "t.csv");
+  const auto refusal = [&](std::size_t column) {
+    try {
+      table.number(0, column);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal(0), "t.csv:3: a\\nb: \"x\" is not a finite number");
+  EXPECT_EQ(refusal(1), "t.csv:3: c d: \"y\" is not a finite number");
 }
 
 TEST(Csv, NumbersAreStrict) {
