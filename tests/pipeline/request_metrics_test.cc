@@ -16,11 +16,11 @@ constexpr Nanos kMs = 1'000'000;
 RequestMetrics worked(const ServiceObjectives& objectives) {
   RequestMetrics metrics(objectives);
   for (int i = 0; i < 3; ++i) metrics.on_arrival();
-  metrics.on_gap(30 * kMs);
-  metrics.on_gap(40 * kMs);
+  metrics.on_gap(30 * kMs, false);
+  metrics.on_gap(40 * kMs, false);
   metrics.on_completed({0, 10 * kMs, 100 * kMs, 170 * kMs, 7, 3});
   metrics.on_completed({50 * kMs, 60 * kMs, 250 * kMs, 250 * kMs, 8, 1});
-  metrics.on_gap(100 * kMs);
+  metrics.on_gap(100 * kMs, false);
   metrics.on_completed({1100 * kMs, 1100 * kMs, 1150 * kMs, 1250 * kMs, 9, 2});
   metrics.check(0, 0);
   return metrics;

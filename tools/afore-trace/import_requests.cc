@@ -91,7 +91,7 @@ SequenceRecord sequence_record(const RoutingInputs& inputs, std::size_t index, c
   return sequence;
 }
 
-void write_sequence(ByteWriter& out, const SequenceRecord& sequence) {
+void write_sequence(RecordSink& out, const SequenceRecord& sequence) {
   const std::string line = wire::to_json(sequence);
   if (line.size() > kMaxLineBytes)
     throw Error(ErrorKind::data,
@@ -109,7 +109,7 @@ void import_requests(const ImportOptions& options) {
   const std::vector<int> recorded = select_layers(inputs.model, options.layers);
   keep_layers(inputs.model, recorded);
   warn_of_unknown_sizes(inputs.model);
-  ByteWriter out("-");
+  RecordSink out(options.output);
   const auto seed = static_cast<std::uint64_t>(options.seed);
   write_header(out, make_header("requests", seed, inputs.model, options.microbatches),
                workload_of(options, trace.size(), inputs));
