@@ -96,9 +96,9 @@ ExpertWork stated(const ExpertLoad& load, std::int64_t tile, Rng& rng) {
 }  // namespace
 
 std::span<const std::int64_t> tile_heights(TableForm form) {
-  // DeepGEMM: two heights in the masked layout; in the contiguous one 128, to which the collector pads. The Triton
-  // kernel of vLLM takes its block height from a table by number of tokens.
-  static constexpr std::array<std::int64_t, 2> kMasked = {64, 128};
+  // DeepGEMM's block heights (its get_best_configs): three in the masked layout; in the contiguous one 128, to which
+  // the collector pads. The Triton kernel of vLLM takes its block height from a table by number of tokens.
+  static constexpr std::array<std::int64_t, 3> kMasked = {64, 128, 256};
   static constexpr std::array<std::int64_t, 1> kContiguous = {128};
   static constexpr std::array<std::int64_t, 4> kTriton = {16, 32, 64, 128};
   switch (form) {

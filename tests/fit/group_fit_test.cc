@@ -49,7 +49,8 @@ TEST(GroupFit, HalvesAreEvenAndTheSeedDecides) {
   const MeasuredTable table = generation_table(21'000, 7'600, 9'000);
   const auto held = [&](std::uint64_t seed) {
     std::vector<bool> marks;
-    for (const FittedRow& row : fit_groups({table}, seed)[0].rows) marks.push_back(row.held);
+    const std::vector<GroupFit> groups = fit_groups({table}, seed);
+    for (const FittedRow& row : groups[0].rows) marks.push_back(row.held);
     return marks;
   };
   const std::vector<bool> once = held(0);
