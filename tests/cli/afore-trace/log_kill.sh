@@ -12,7 +12,7 @@ for lines in 1 2 40; do
   tail -n +"$((${before:-0} + 1))" part >&3
   before=$lines
   for ((i = 0; i < 600; i++)); do
-    afore-trace merge -q idle.afl > got || true
+    afore-trace merge -q idle.afl > got 2> /dev/null || true
     cmp -s got part && break
     sleep 0.05
   done
@@ -22,8 +22,7 @@ code=0
 afore-trace check idle.afl > facts 2> err || code=$?
 echo "check = $code: $(grep writer facts)"
 afore-trace repair idle.afl -o fixed.afl || echo "repair = $?"
-kill -KILL "$pid"
-wait "$pid" 2> /dev/null || true
+{ kill -KILL "$pid" && wait "$pid"; } 2> /dev/null || true
 exec 3>&-
 afore-trace repair idle.afl -o fixed.afl
 afore-trace merge fixed.afl | cmp - part
