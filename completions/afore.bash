@@ -32,6 +32,7 @@ _afore_plan() {
     esac
   done
   case "$path:$prev" in
+    ':--recover') words='strict tail skip' ;;
     ':--policy') words='static eplb afore ideal' ;;
     ':--demand-source') words='prefetch last_step window' ;;
     ':--objective') words='time tiles' ;;
@@ -39,10 +40,11 @@ _afore_plan() {
     ':--overlap') words='on off' ;;
     ':--only') words='header batch demand routing placement plan observed operation completion summary' ;;
     ':--workers' | ':--slots' | ':--tile-tokens' | ':--attention-workers' | ':--microbatches' | ':--top-k' | ':--model' | ':--cost' | ':--copy-budget' | ':--window-us' | ':--window-steps' | ':--eplb-interval' | ':--eplb-step-bytes' | ':--eplb-groups' | ':--eplb-nodes' | ':--explain') ;;
+    'verify:--recover') words='strict tail skip' ;;
     *)
       case "$path" in
-        '') words='--version -h --help --policy --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify' ;;
-        'verify') words='-h --help -q --quiet' ;;
+        '') words='--version -h --help --recover --policy --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify' ;;
+        'verify') words='-h --help --recover -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -59,6 +61,7 @@ _afore_serve() {
     esac
   done
   case "$path:$prev" in
+    'replay:--recover') words='strict tail skip' ;;
     'replay:--host') words='sim' ;;
     'replay:--policy') words='static eplb afore ideal' ;;
     'replay:--demand-source') words='prefetch last_step window' ;;
@@ -67,6 +70,7 @@ _afore_serve() {
     'replay:--overlap') words='on off' ;;
     'replay:--only') words='header batch demand routing placement plan observed operation completion summary' ;;
     'replay:--kv-tokens' | 'replay:--workers' | 'replay:--slots' | 'replay:--tile-tokens' | 'replay:--attention-workers' | 'replay:--microbatches' | 'replay:--top-k' | 'replay:--model' | 'replay:--cost' | 'replay:--copy-budget' | 'replay:--window-us' | 'replay:--window-steps' | 'replay:--eplb-interval' | 'replay:--eplb-step-bytes' | 'replay:--eplb-groups' | 'replay:--eplb-nodes') ;;
+    'compare:--recover') words='strict tail skip' ;;
     'compare:--host') words='sim' ;;
     'compare:--demand-source') words='prefetch last_step window' ;;
     'compare:--objective') words='time tiles' ;;
@@ -77,8 +81,8 @@ _afore_serve() {
     *)
       case "$path" in
         '') words='--version -h --help -q --quiet replay compare' ;;
-        'replay') words='-h --help --host --kv-tokens --ignore-plans --allow-drop --policy --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --timeline -q --quiet' ;;
-        'compare') words='-h --help --host --kv-tokens --ignore-plans --allow-drop --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --policies --format --summaries -q --quiet' ;;
+        'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --allow-drop --policy --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --timeline -q --quiet' ;;
+        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --allow-drop --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --policies --format --summaries -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -95,26 +99,43 @@ _afore_trace() {
       ':stat') path='stat' ;;
       ':head') path='head' ;;
       ':replay') path='replay' ;;
+      ':record') path='record' ;;
+      ':check') path='check' ;;
+      ':repair') path='repair' ;;
+      ':merge') path='merge' ;;
     esac
   done
   case "$path:$prev" in
     'import:--from') words='routing-ids sglang-count' ;;
     'import:--phase-change') words='abrupt gradual' ;;
-    'import:--seed' | 'import:--microbatches' | 'import:--layers' | 'import:--model' | 'import:--meta' | 'import:--concurrent' | 'import:--prefill-chunk' | 'import:--steps' | 'import:--warmup-steps' | 'import:--phases' | 'import:--top-k' | 'import:--sample-steps' | 'import:--tokens') ;;
+    'import:--seed' | 'import:--microbatches' | 'import:--layers' | 'import:--model' | 'import:-o' | 'import:--output' | 'import:--meta' | 'import:--concurrent' | 'import:--prefill-chunk' | 'import:--steps' | 'import:--warmup-steps' | 'import:--phases' | 'import:--top-k' | 'import:--sample-steps' | 'import:--tokens') ;;
     'synth:--popularity') words='lognormal zipf' ;;
-    'synth:--model' | 'synth:--layers' | 'synth:--steps' | 'synth:--warmup-steps' | 'synth:--microbatches' | 'synth:--tokens' | 'synth:--seed' | 'synth:--skew' | 'synth:--drift' | 'synth:--burst' | 'synth:--switch') ;;
+    'synth:--model' | 'synth:--layers' | 'synth:--steps' | 'synth:--warmup-steps' | 'synth:--microbatches' | 'synth:--tokens' | 'synth:--seed' | 'synth:--skew' | 'synth:--drift' | 'synth:--burst' | 'synth:--switch' | 'synth:-o' | 'synth:--output') ;;
+    'stat:--recover') words='strict tail skip' ;;
     'stat:--format') words='table tsv json' ;;
     'stat:--workers' | 'stat:--hot' | 'stat:--top-k') ;;
-    'head:-n' | 'head:--targets' | 'head:--top-k') ;;
-    'replay:--interval-ms' | 'replay:--speed' | 'replay:--top-k') ;;
+    'head:--recover') words='strict tail skip' ;;
+    'head:-o' | 'head:--output' | 'head:-n' | 'head:--targets' | 'head:--top-k') ;;
+    'replay:--recover') words='strict tail skip' ;;
+    'replay:-o' | 'replay:--output' | 'replay:--interval-ms' | 'replay:--speed' | 'replay:--top-k') ;;
+    'record:--fsync') words='none interval frame' ;;
+    'record:--recover') words='strict tail skip' ;;
+    'record:-o' | 'record:--output' | 'record:--roll-bytes' | 'record:--top-k') ;;
+    'repair:-o' | 'repair:--output') ;;
+    'merge:--recover') words='strict tail skip' ;;
+    'merge:-o' | 'merge:--output') ;;
     *)
       case "$path" in
-        '') words='--version -h --help -q --quiet import synth stat head replay' ;;
-        'import') words='-h --help --from --seed --microbatches --layers --model --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --top-k --sample-steps --tokens -q --quiet' ;;
-        'synth') words='-h --help --model --layers --steps --warmup-steps --microbatches --tokens --seed --popularity --skew --drift --burst --switch -q --quiet' ;;
-        'stat') words='-h --help --format --workers --hot --top-k --include-warmup -q --quiet' ;;
-        'head') words='-h --help -n --targets --top-k -q --quiet' ;;
-        'replay') words='-h --help --interval-ms --speed --top-k -q --quiet' ;;
+        '') words='--version -h --help -q --quiet import synth stat head replay record check repair merge' ;;
+        'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --top-k --sample-steps --tokens -q --quiet' ;;
+        'synth') words='-h --help --model --layers --steps --warmup-steps --microbatches --tokens --seed --popularity --skew --drift --burst --switch -o --output -q --quiet' ;;
+        'stat') words='-h --help --recover --format --workers --hot --top-k --include-warmup -q --quiet' ;;
+        'head') words='-h --help -o --output --recover -n --targets --top-k -q --quiet' ;;
+        'replay') words='-h --help -o --output --recover --interval-ms --speed --top-k -q --quiet' ;;
+        'record') words='-h --help -o --output --fsync --roll-bytes --recover --top-k -q --quiet' ;;
+        'check') words='-h --help -q --quiet' ;;
+        'repair') words='-h --help -o --output -q --quiet' ;;
+        'merge') words='-h --help -o --output --recover -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

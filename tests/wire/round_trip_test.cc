@@ -311,6 +311,17 @@ TEST(RoundTrip, Summary) {
   round_trip(Summary{});
 }
 
+TEST(RoundTrip, SummaryOfADamagedInput) {
+  EXPECT_EQ(to_json(Summary{}).find("input_lost"), std::string::npos);
+  Summary s;
+  s.input_lost_bytes = 40;
+  EXPECT_NE(to_json(s).find(R"("interrupted":false,"input_lost_lines":0,"input_lost_bytes":40})"), std::string::npos);
+  s.input_lost_lines = 3;
+  const Summary back = round_trip(s);
+  EXPECT_EQ(back.input_lost_lines, 3);
+  EXPECT_EQ(back.input_lost_bytes, 40);
+}
+
 TEST(RoundTrip, SummaryNoteMustNotShadowAKey) {
   Summary summary;
   summary.notes["targets"] = "5";

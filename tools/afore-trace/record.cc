@@ -9,7 +9,7 @@
 namespace afore::cli {
 namespace {
 
-constexpr std::int64_t kMinRollBytes = 128 << 10;
+constexpr std::int64_t kMinRollBytes = 64 << 10;
 
 struct RecordOptions {
   std::string file = "-", output, recover = "tail", fsync = "interval", roll_bytes;
@@ -21,7 +21,7 @@ LogWriterOptions writer_options(const RecordOptions& o) {
   options.fsync = o.fsync == "none" ? Fsync::none : o.fsync == "frame" ? Fsync::frame : Fsync::interval;
   if (!o.roll_bytes.empty()) options.roll_bytes = parse_bytes(o.roll_bytes);
   if (!o.roll_bytes.empty() && options.roll_bytes < kMinRollBytes)
-    throw Error(ErrorKind::usage, "--roll-bytes " + o.roll_bytes + " is below 128 KiB", "like --roll-bytes 256MiB");
+    throw Error(ErrorKind::usage, "--roll-bytes " + o.roll_bytes + " is below 64 KiB", "like --roll-bytes 256MiB");
   return options;
 }
 
