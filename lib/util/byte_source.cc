@@ -4,10 +4,12 @@
 #include <poll.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "util/error.h"
 #include "util/log/log_format.h"
@@ -125,7 +127,7 @@ void ByteSource::detect_form() {
                                        name_, *recover_);
   } else if (form_ == Form::zstd) {
     decoder_ = ZSTD_createDCtx();
-    AFORE_CHECK(decoder_ != nullptr, "no memory for the zstd decoder");
+    if (decoder_ == nullptr) throw std::bad_alloc();
   }
 }
 
@@ -157,6 +159,7 @@ std::size_t ByteSource::take_zstd(char* out, std::size_t capacity, std::int64_t 
     }
     ZSTD_inBuffer source{raw_.data() + raw_begin_, raw_end_ - raw_begin_, 0};
     const std::size_t rest = ZSTD_decompressStream(decoder_, &target, &source);
+    if (ZSTD_getErrorCode(rest) == ZSTD_error_memory_allocation) throw std::bad_alloc();
     if (ZSTD_isError(rest))
       throw Error(ErrorKind::data, place(line) + ": the zstd data is damaged: " + ZSTD_getErrorName(rest));
     raw_begin_ += source.pos;

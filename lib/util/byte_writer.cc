@@ -30,7 +30,11 @@ struct ByteWriter::Impl {
 void ByteWriter::Impl::write_out(const char* bytes, std::size_t size) {
   while (size > 0) {
     const ssize_t put = ::write(descriptor, bytes, size);
-    if (put >= 0) {
+    if (put == 0) {  // a device that takes nothing and says nothing: trying again would be for ever
+      errno = ENOSPC;
+      fail();
+    }
+    if (put > 0) {
       bytes += put;
       size -= static_cast<std::size_t>(put);
     } else if (errno == EAGAIN) {
@@ -77,9 +81,16 @@ void ByteWriter::write(std::string_view bytes) {
   else out.buffer.append(bytes);
 }
 
+// A line is never parted from its end: whatever stops the program later, whole lines are out.
 void ByteWriter::write_line(std::string_view line) {
-  write(line);
-  write("\n");
+  Impl& out = *impl_;
+  if (out.buffer.size() + line.size() + 1 > kBufferBytes) out.flush();
+  if (line.size() + 1 > kBufferBytes) {
+    out.write_out(line.data(), line.size());
+    out.write_out("\n", 1);
+  } else {
+    out.buffer.append(line) += '\n';
+  }
 }
 
 void ByteWriter::flush() { impl_->flush(); }

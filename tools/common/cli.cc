@@ -1,7 +1,11 @@
 #include "common/cli.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 
@@ -12,7 +16,7 @@ namespace afore::cli {
 
 namespace {
 
-std::string g_tool = "afore";
+const char* g_tool = "afore";
 bool g_quiet = false;
 
 struct CompletionRequest {
@@ -40,7 +44,7 @@ std::string printable(const std::string& text) {
 
 void say_line(const std::string& text) {
   // One write per line: lines of the tools of one pipe share the terminal.
-  const std::string line = g_tool + ": " + printable(text) + "\n";
+  const std::string line = std::string(g_tool) + ": " + printable(text) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
@@ -71,6 +75,25 @@ int exit_code(ErrorKind kind) {
     }
   }
   return 5;
+}
+
+// Without an allocation, as there may be no memory for one; by itself in one write, as all lines.
+int fail_out_of_memory() {
+  static constexpr const char* kParts[] = {": error: out of memory\n",
+                                           ": hint: use a smaller input or size, or more memory\n"};
+  char text[256];
+  std::size_t size = 0;
+  const auto append = [&](const char* part) {
+    const std::size_t n = std::min(std::strlen(part), sizeof text - size);
+    std::memcpy(text + size, part, n);
+    size += n;
+  };
+  for (const char* part : kParts) {
+    append(g_tool);
+    append(part);
+  }
+  [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, text, size);
+  return exit_code(ErrorKind::io);
 }
 
 // -q works before and after a subcommand's name.
@@ -108,15 +131,11 @@ int run(CLI::App& app, int argc, char** argv, const std::function<void(CLI::App&
   return signal == 0 ? 0 : 128 + signal;
 }
 
-}  // namespace
-
-int tool_main(int argc, char** argv, const std::string& name, const std::string& description,
-              const std::function<void(CLI::App& app)>& define) {
-  g_tool = name;
-  std::signal(SIGPIPE, SIG_DFL);  // a parent may have left it ignored; then `| head` would not end us
+// Everything but a lack of memory, which passes through wherever it strikes, also while an error is being told.
+int run_and_tell(int argc, char** argv, const char* description, const std::function<void(CLI::App&)>& define) {
   int code = 0;
-  CLI::App app(description, name);
   try {
+    CLI::App app(description, g_tool);
     code = run(app, argc, argv, define);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::interrupted) {
@@ -127,7 +146,7 @@ int tool_main(int argc, char** argv, const std::string& name, const std::string&
       code = fail(exit_code(error.kind()), error.what(), error.hint());
     }
   } catch (const std::bad_alloc&) {
-    code = fail(exit_code(ErrorKind::internal), "out of memory", "use a smaller input or size, or more memory");
+    throw;
   } catch (const std::exception& error) {
     code = fail(exit_code(ErrorKind::internal), one_line(error.what()),
                 "this is a bug in afore; please report the command and its input");
@@ -136,6 +155,19 @@ int tool_main(int argc, char** argv, const std::string& name, const std::string&
     if (code == 0) code = fail(exit_code(ErrorKind::io), "cannot write to stdout", "");
   }
   return code;
+}
+
+}  // namespace
+
+int tool_main(int argc, char** argv, const char* name, const char* description,
+              const std::function<void(CLI::App& app)>& define) {
+  g_tool = name;
+  std::signal(SIGPIPE, SIG_DFL);  // a parent may have left it ignored; then `| head` would not end us
+  try {
+    return run_and_tell(argc, argv, description, define);
+  } catch (const std::bad_alloc&) {
+    return fail_out_of_memory();
+  }
 }
 
 std::string producer(const std::string& tool_name) { return tool_name + " " + AFORE_VERSION; }

@@ -14,10 +14,11 @@ namespace afore::cli {
 
 // Declares options and subcommands on `app` (own them in the caller's scope) and hangs the work on
 // `final_callback` of the app or of a subcommand: the whole line is parsed before anything runs.
-// Returns the exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input data, 4 I/O or peer, 5 internal,
+// Returns the exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input data, 4 I/O, peer or memory, 5 internal,
 // 130/143 interrupted. Messages are one line: "afore-plan: error: stdin:17: /counts/3: count is negative".
 // Adds --version, -q/--quiet and the hidden --print-completion=bash|zsh|fish.
-int tool_main(int argc, char** argv, const std::string& name, const std::string& description,
+// `name` and `description` are literals: before main's first line there is nobody to say that memory is out.
+int tool_main(int argc, char** argv, const char* name, const char* description,
               const std::function<void(CLI::App& app)>& define);
 
 // "afore-plan 0.1.0", for headers and summaries.

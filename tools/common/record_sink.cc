@@ -24,8 +24,8 @@ RecordSink::~RecordSink() {
   if (!log_ || *interrupted_ == 0) return;
   try {
     log_->finish();
-  } catch (const Error&) {
-    // On the way out of the interrupt, which is what gets reported.
+  } catch (...) {
+    // On the way out of the interrupt, which is what gets reported; nor may a lack of memory end the program here.
   }
 }
 

@@ -50,7 +50,8 @@ std::string FrameLines::add(const FrameHead& frame, std::string_view payload, st
     const auto ends = std::count(raw.begin(), raw.end(), '\n');
     const bool repeats = frame.is(FrameType::head) && frame.lines == 0 && (!part || last);
     const bool fits = !part || last ? !raw.empty() && raw.back() == '\n' : !raw.empty();
-    if (!fits || ends != (repeats ? 1 : frame.lines) || (last && ends != 1))
+    const bool one = last || (!part && frame.is(FrameType::head));  // the first line of the log, and no other
+    if (!fits || ends != (repeats ? 1 : frame.lines) || (one && ends != 1))
       wrong = "its lines are not as its head says";
   }
   lines = {};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <chrono>
@@ -93,6 +94,7 @@ std::string LogWriter::Impl::frame(FrameType type, std::uint8_t flags, std::int6
   std::size_t size = 0;
   if (!bytes.empty()) {
     size = ZSTD_compressCCtx(encoder.get(), payload.data(), payload.size(), bytes.data(), bytes.size(), kLevel);
+    if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();
     AFORE_CHECK(ZSTD_isError(size) == 0, "a frame could not be compressed");
   }
   return encode(head, std::string_view(payload).substr(0, size));
