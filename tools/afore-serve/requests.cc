@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "afore-serve/setup.h"
+#include "common/real.h"
 #include "util/error.h"
 
 namespace afore::serve {
@@ -14,23 +15,6 @@ namespace {
 constexpr double kMaxSeconds = 1e6;  // 11 days
 
 Nanos nanos(double value, double unit_ns) { return static_cast<Nanos>(std::llround(value * unit_ns)); }
-
-CLI::Option* add_time(CLI::App& app, const std::string& flag, std::optional<double>& value, const std::string& help,
-                      double max) {
-  return app.add_option(flag, value, help)
-      ->type_name("X")
-      ->check(CLI::Validator(
-          [max](std::string& text) -> std::string {
-            double parsed = 0;
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
-            const bool whole = error == std::errc() && end == text.data() + text.size();
-            return whole && parsed > 0 && parsed <= max
-                       ? ""
-                       : fmt::format("\"{}\" is not a number above 0 and at most {}", text, max);
-          },
-          ""))
-      ->default_str("");
-}
 
 std::vector<std::string> words(const std::vector<std::string>& texts) {
   std::vector<std::string> list;
@@ -79,12 +63,13 @@ void add_request_flags(CLI::App& app, RequestFlags& flags) {
                                  std::int64_t{1} << 40));
   options.push_back(
       cli::add_int(app, "--max-queue", flags.max_queue, "Waiting requests; one more is rejected", 1, 1 << 24));
-  options.push_back(add_time(app, "--max-queue-ms", flags.max_queue_ms,
-                             "A request that waited this long is rejected (default: half of --goodput's ttft)",
-                             kMaxSeconds * 1e3));
-  options.push_back(add_time(app, "--timeout-s", flags.timeout_s,
-                             "A request not complete this long after its arrival is given up", kMaxSeconds));
-  options.push_back(add_time(app, "--duration-s", flags.duration_s, "End the run at this simulated time", kMaxSeconds));
+  options.push_back(cli::add_real(app, "--max-queue-ms", flags.max_queue_ms,
+                                  "A request that waited this long is rejected (default: half of --goodput's ttft)",
+                                  kMaxSeconds * 1e3));
+  options.push_back(cli::add_real(app, "--timeout-s", flags.timeout_s,
+                                  "A request not complete this long after its arrival is given up", kMaxSeconds));
+  options.push_back(
+      cli::add_real(app, "--duration-s", flags.duration_s, "End the run at this simulated time", kMaxSeconds));
   options.push_back(app.add_option("--goodput", flags.goodput,
                                    "Limits of a good request in ms, like \"ttft:2000 tpot:80 e2el:20000\"")
                         ->type_name("LIMITS")

@@ -1,10 +1,10 @@
 // `afore-trace import`: recorded routing of other programs as a stream of demand.
 #include "import.h"
 
-#include <charconv>
 #include <memory>
 
 #include "commands.h"
+#include "common/real.h"
 #include "common/record_sink.h"
 #include "util/error.h"
 
@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kMaxConcurrent = 1 << 24;
 constexpr std::int64_t kMaxMicrobatches = 1000;
 constexpr std::int64_t kMaxSteps = std::int64_t{1} << 40;
+constexpr double kMaxReal = 1e6;
 
 // An option of one format, given with the other, is a mistake worth a message.
 void refuse(bool given, const std::string& flag, const std::string& from) {
@@ -32,9 +33,9 @@ void refuse_batch_flags(const ImportOptions& o) {
 void refuse_trace_flags(const ImportOptions& o) {
   refuse(!o.routing.empty(), "--routing", o.from);
   refuse(o.requests != 0, "--requests", o.from);
-  refuse(o.rate_scale != 1, "--rate-scale", o.from);
-  refuse(o.start_s != 0, "--start-s", o.from);
-  refuse(o.window_s != 0, "--window-s", o.from);
+  refuse(o.rate_scale.has_value(), "--rate-scale", o.from);
+  refuse(o.start_s.has_value(), "--start-s", o.from);
+  refuse(o.window_s.has_value(), "--window-s", o.from);
 }
 
 void run_import(const ImportOptions& o) {
@@ -56,20 +57,6 @@ void run_import(const ImportOptions& o) {
     refuse(!o.metas.empty(), "--meta", o.from);
     import_sglang_count(o);
   }
-}
-
-CLI::Option* add_positive(CLI::App& app, const char* flag, double& value, const char* help) {
-  return app.add_option(flag, value, help)
-      ->type_name("X")
-      ->check(CLI::Validator(
-          [](std::string& text) -> std::string {
-            double parsed = 0;
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
-            if (error == std::errc() && end == text.data() + text.size() && parsed > 0 && parsed <= 1e6) return "";
-            return "\"" + text + "\" is not a number above 0 and at most 1000000";
-          },
-          ""))
-      ->default_str("");
 }
 
 }  // namespace
@@ -135,9 +122,10 @@ void add_import(CLI::App& app) {
       ->allow_extra_args(false)
       ->group(traces);
   optional_int("--requests", o->requests, "Only the first N requests", 1, kMaxSteps)->group(traces);
-  add_positive(*sub, "--rate-scale", o->rate_scale, "Arrivals this many times as dense")->group(traces);
-  add_positive(*sub, "--start-s", o->start_s, "Leave out what arrives before this second of the trace")->group(traces);
-  add_positive(*sub, "--window-s", o->window_s, "Only this many seconds from there")->group(traces);
+  add_real(*sub, "--rate-scale", o->rate_scale, "Arrivals this many times as dense", kMaxReal)->group(traces);
+  add_real(*sub, "--start-s", o->start_s, "Leave out what arrives before this second of the trace", kMaxReal)
+      ->group(traces);
+  add_real(*sub, "--window-s", o->window_s, "Only this many seconds from there", kMaxReal)->group(traces);
 
   const std::string counts = "sglang-count";
   optional_int("--top-k", o->top_k, "Experts per token (default: the preset's)", 1, 1024)->group(counts);

@@ -1,6 +1,7 @@
 #pragma once
 // Options of `afore-trace import`, shared by its formats.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,9 @@ struct ImportOptions {
   // sglang-count
   std::int64_t top_k = 0, sample_steps = 0, tokens = 0;  // 0 = not given
   // azure-csv, mooncake
-  std::vector<std::string> routing;                  // as inputs, one per meta
-  std::int64_t requests = 0;                         // 0 = not given
-  double rate_scale = 1, start_s = 0, window_s = 0;  // a window of 0 s = to the end
+  std::vector<std::string> routing;  // as inputs, one per meta
+  std::int64_t requests = 0;         // 0 = not given
+  std::optional<double> rate_scale, start_s, window_s;
 };
 
 // Once per run, where the header will lack what planning needs; names the presets with as many experts.

@@ -37,17 +37,18 @@ std::vector<wire::TracedRequest> load_trace(const ImportOptions& o) {
   std::vector<wire::TracedRequest> all = o.from == "mooncake"
                                              ? read_mooncake(path)
                                              : wire::parse_azure_csv(read_file_bytes(path, wire::kMaxCsvBytes), path);
+  const double start_s = o.start_s.value_or(0);
   std::vector<wire::TracedRequest> chosen;
-  for (wire::TracedRequest request : all) {
+  for (const wire::TracedRequest& request : all) {
     const double at_s = static_cast<double>(request.at_ns - all[0].at_ns) / 1e9;
-    if (at_s < o.start_s || (o.window_s > 0 && at_s >= o.start_s + o.window_s)) continue;
+    if (at_s < start_s || (o.window_s && at_s >= start_s + *o.window_s)) continue;
     if (o.requests > 0 && static_cast<std::int64_t>(chosen.size()) == o.requests) break;
     chosen.push_back(request);
   }
   if (chosen.empty()) return chosen;
   const Nanos first = chosen[0].at_ns;
   for (wire::TracedRequest& request : chosen) {
-    const double at_ns = static_cast<double>(request.at_ns - first) / o.rate_scale;
+    const double at_ns = static_cast<double>(request.at_ns - first) / o.rate_scale.value_or(1);
     if (!(at_ns < 9e15))
       throw Error(ErrorKind::data, fmt::format("{}: the requests arrive over more than 104 days", path),
                   "raise --rate-scale, or take fewer --requests");
@@ -66,9 +67,9 @@ RoutingInputs load_routing(const ImportOptions& o) {
 
 JsonObject workload_of(const ImportOptions& o, std::size_t requests, const RoutingInputs& inputs) {
   JsonObject workload;
-  workload.add("form", o.from).add("requests", requests).add("rate_scale", o.rate_scale);
-  if (o.start_s > 0) workload.add("start_s", o.start_s);
-  if (o.window_s > 0) workload.add("window_s", o.window_s);
+  workload.add("form", o.from).add("requests", requests).add("rate_scale", o.rate_scale.value_or(1));
+  if (o.start_s) workload.add("start_s", *o.start_s);
+  if (o.window_s) workload.add("window_s", *o.window_s);
   workload.add("routing_model", inputs.routing_model).add_raw("domains", json_array(inputs.domains));
   workload.add("sequences", inputs.requests.size());
   workload.add("draw", "each request a sequence and an offset in it, uniformly, seeded");

@@ -14,7 +14,7 @@ echo '# a sequence holds the rows of its recorded request'
 source "$AFORE_SOURCE_DIR/tests/data/make_routing.sh"
 for layers in 0-1 1; do
   afore-trace import --from azure-csv azure.csv --routing small.ids.u8 --meta small.json --model gpt-oss-20b \
-    --layers $layers | jq -r 'select(.kind == "sequence") | .id + " " + .experts' | while read -r id experts; do
+    --layers $layers --seed 3 | jq -r 'select(.kind == "sequence") | .id + " " + .experts' | while read -r id experts; do
     echo "$id: $(base64 -d <<< "$experts" | od -An -tu1 | tr -s ' \n' ' ')"
   done
 done
