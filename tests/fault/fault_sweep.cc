@@ -15,7 +15,7 @@ using afore::test::lines_of;
 using afore::test::ToolRun;
 
 // Of a range longer than this, every N up to kDense and evenly chosen ones behind it.
-constexpr long kDense = 60, kChosen = 120;
+constexpr long kDense = 100, kChosen = 400;
 
 struct Options {
   std::string bin, shim, data;
@@ -119,7 +119,7 @@ std::vector<Scenario> scenarios(const ToolRun& runner, const std::string& data) 
   const std::string ids = data + "/math.ids.u8.zst", index = data + "/math.index.json";
   const Scenario import{"import",
                         {"afore-trace", "import", "--from", "routing-ids", ids, "--meta", index, "--concurrent", "12",
-                         "--microbatches", "3", "--warmup-steps", "1", "--steps", "2", "--model", "gpt-oss-20b"},
+                         "--microbatches", "3", "--warmup-steps", "1", "--steps", "40", "--model", "gpt-oss-20b"},
                         ""};
   const std::string stream = runner.file("stream"), planned = runner.file("planned");
   make(runner, import, "stream");

@@ -279,6 +279,18 @@ TEST(LogHostile, FramesThatLie) {
   refuses(change([](FrameHead& h) { h.type = 1, h.flags = kMiddlePart; }), good, "part of a first line");
 }
 
+// A frame of the type head is the log's first line and no other; two lines in one were handed out, and counted as one.
+TEST(LogHostile, AHeadHoldsOneLine) {
+  const std::string two = frames_of(make_log({"a", "b", "c"}))[2].bytes.substr(kFrameHeadBytes);
+  FrameHead head = head_of(FrameType::head, 0, 0);
+  head.lines = 2;
+  head.raw_bytes = 4;
+  const Reading reading = read(encode(FileHead{}) + encode(head, two), Recover::skip);
+  EXPECT_EQ(reading.lines, Lines{});
+  EXPECT_EQ(reading.report.lines, 0);
+  EXPECT_TRUE(reading.report.corrupt());
+}
+
 TEST(LogHostile, LinesThatNeverEndStayBounded) {
   std::string log = make_log({"first"});
   log.resize(frames_of(log)[2].at);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -96,6 +97,20 @@ int fail_out_of_memory() {
   return exit_code(ErrorKind::io);
 }
 
+std::terminate_handler g_default_terminate = nullptr;
+
+// A library that runs out of memory inside what may not throw (nlohmann's destructors allocate) ends here.
+[[noreturn]] void on_terminate() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    ::_exit(fail_out_of_memory());
+  } catch (...) {
+  }
+  g_default_terminate();
+  std::abort();
+}
+
 // -q works before and after a subcommand's name.
 void add_quiet(CLI::App& app) {
   if (app.get_option_no_throw("--quiet") == nullptr && app.get_option_no_throw("-q") == nullptr) {
@@ -163,6 +178,7 @@ int tool_main(int argc, char** argv, const char* name, const char* description,
               const std::function<void(CLI::App& app)>& define) {
   g_tool = name;
   std::signal(SIGPIPE, SIG_DFL);  // a parent may have left it ignored; then `| head` would not end us
+  g_default_terminate = std::set_terminate(on_terminate);
   try {
     return run_and_tell(argc, argv, description, define);
   } catch (const std::bad_alloc&) {
