@@ -47,7 +47,8 @@ struct Reader {
     const JsonValue value = may_lack(role) ? object.find(key) : object.required(key);
     if (!value) return;
     to = value.number();
-    if (role != Role::efficiency && !(to >= 1 && to <= kMaxRate)) value.fail("a rate must be from 1 to 1e20 per second");
+    if (role != Role::efficiency && !(to >= 1 && to <= kMaxRate))
+      value.fail("a rate must be from 1 to 1e20 per second");
     if (role == Role::efficiency && !(to > kLeastEfficiency && to <= 1))
       value.fail("an efficiency must be above 0.001 and at most 1");
   }

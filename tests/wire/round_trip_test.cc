@@ -279,6 +279,8 @@ Summary full_summary() {
   s.exposed_ns = 0;
   s.exposed_targets = 12;
   s.slot_waits = 13;
+  s.migrating_share = 0.25;
+  s.itl_during_migration = {{}, 6.5, {}, {}, 7.5, 200};
   s.step_ns = 14.5;
   s.plan_ns = Summary::PlanTime{1, 2, 3};
   s.injected = 16;
@@ -309,7 +311,10 @@ TEST(RoundTrip, Summary) {
             R"("load_over_bound":null,"balancedness":null,"gain_captured":-0.25,"gain_captured_tiles":0.5,"copies":6,)"
             R"("copied_bytes":7,"ffn_ns":8.5,)"
             R"("ffn_ns_before":9.5,"migration_ns":10.5,"window_ns":11.5,"exposed_ns":0.0,"slack_ns":null,)"
-            R"("exposed_targets":12,"slot_waits":13,"step_ns":14.5,"plan_ns":{"mean":1.0,"p50":2.0,"p99":3.0},)"
+            R"("exposed_targets":12,"slot_waits":13,"migrating_share":0.25,"median_itl_during_migration_ms":6.5,)"
+            R"("p99_itl_during_migration_ms":7.5,"itl_during_migration_n":200,)"
+            R"("median_itl_outside_migration_ms":null,"p99_itl_outside_migration_ms":null,)"
+            R"("itl_outside_migration_n":0,"step_ns":14.5,"plan_ns":{"mean":1.0,"p50":2.0,"p99":3.0},)"
             R"("ttft_n":100,"tpot_n":0,"itl_n":7,"e2el_n":0,"injected":16,"queued":17,"running":18,"rejected":19,)"
             R"("timed_out":20,"peak_queued":21,"peak_running":22,"mean_queue_ms":23.5,"saturation":"STABLE",)"
             R"("interrupted":true,"a note":"with \"quotes\"",)"

@@ -2,7 +2,7 @@
 # Runs under faults: every target once, lost experts named, the same bytes from the same command line; what is refused.
 set -euo pipefail
 STEPS=6 source "$AFORE_SOURCE_DIR/tests/data/tiny_stream.sh"
-run() { afore-serve replay --workers 4 --slots 4 --tile-tokens 16 "$@" stream; }
+run() { afore-serve replay --workers 4 --slots "${SLOTS:-8}" --tile-tokens 16 "$@" stream; }
 
 targets=$(kind demand stream | wc -l)
 for faults in kill:F2@3ms+1ms kill:F0@1ms+1ms,kill:F3@1500us+4ms 'pause:A0@1ms+2ms,pause:F1@2ms+3ms' \
@@ -33,7 +33,7 @@ try run --policy ideal --faults kill:F2@3ms
 try run --faults kill:F2@3ms
 try run --policy afore --faults kill:F4@3ms
 try run --policy afore --faults kill:F2@3
-try run --policy afore --slots 0 --faults kill:F2@3ms+1ms
+SLOTS=0 try run --policy afore --faults kill:F2@3ms+1ms
 try afore-serve compare --workers 4 --slots 4 --faults kill:F2@3ms+1ms stream
 afore-serve compare --workers 4 --slots 4 --policies static,eplb,afore --faults kill:F2@3ms+1ms --format json stream |
   jq -c '[.afore.policy, .afore.epochs, .afore.targets]'
