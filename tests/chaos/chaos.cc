@@ -1,42 +1,24 @@
-// Runs the simulated pipeline under faults drawn from a seed and checks what must always hold, beside the actors' own
-// checks: every target's outputs come back exactly once, steps end in order, plans use living workers that hold what
-// they are asked for, and no layer is left without an expert.
+// Runs the simulator under faults drawn from a seed and checks what must always hold, beside the actors' own checks.
+// Every seed is run with targets from a stream (stream.cc) and with requests in a closed loop (requests.cc).
 //   chaos [--first SEED] [--seeds N]
 // The first failure prints one line that repeats it, and ends the run.
+#include "chaos.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <set>
-#include <stdexcept>
 
-#include "../host/harness.h"
-#include "util/error.h"
+namespace afore::chaos {
 
-namespace afore::host {
-namespace {
-
-struct Broken : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-void require(bool holds, const std::string& what) {
-  if (!holds) throw Broken(what);
-}
-
-std::string name(const Target& t) {
-  return std::to_string(t.step) + ":" + std::to_string(t.layer) + ":" + std::to_string(t.microbatch);
-}
-
-std::vector<Fault> random_faults(Draw& draw, const ClusterSpec& cluster, Nanos duration_ns) {
-  std::vector<Fault> faults;
+std::vector<host::Fault> random_faults(host::Draw& draw, const ClusterSpec& cluster, Nanos duration_ns) {
+  std::vector<host::Fault> faults;
   const std::int64_t attention = cluster.attention_workers, ffn = cluster.ffn_workers;
   std::int64_t kills = 0;
   for (std::int64_t n = 1 + draw(5); n > 0; --n) {
-    Fault fault;
-    fault.kind = static_cast<FaultKind>(draw(7));
-    if (fault.kind == FaultKind::kill && ++kills >= ffn) continue;  // one is left
-    fault.pool = fault.kind == FaultKind::pause && draw(3) == 0 ? 'A' : 'F';
+    host::Fault fault;
+    fault.kind = static_cast<host::FaultKind>(draw(7));
+    if (fault.kind == host::FaultKind::kill && ++kills >= ffn) continue;  // one is left
+    fault.pool = fault.kind == host::FaultKind::pause && draw(3) == 0 ? 'A' : 'F';
     fault.worker = static_cast<int>(draw(fault.pool == 'A' ? attention : ffn));
     fault.at_ns = draw(duration_ns + 1);
     fault.length_ns = draw(2) ? draw(duration_ns + 1) : draw(200'000);
@@ -47,157 +29,63 @@ std::vector<Fault> random_faults(Draw& draw, const ClusterSpec& cluster, Nanos d
   return faults;
 }
 
-struct Run {
-  Shape shape;
-  std::vector<Demand> stream;
-  std::vector<Fault> faults;
-  std::uint64_t fault_seed = 0;
-};
-
-Run draw_run(std::uint64_t seed) {
-  Draw draw{seed * 2 + 1};
-  Run run;
-  Shape& s = run.shape = random_shape(draw);
-  s.planner.policy = std::vector<std::string>{"afore", "static", "eplb"}[draw(3)];
-  s.planner.eplb.interval_steps = static_cast<int>(1 + draw(3));
-  s.planner.window_steps = static_cast<int>(1 + draw(3));
-  const int layers = static_cast<int>(1 + draw(3));
-  for (int layer = 1; layer <= layers; ++layer) s.sim.model.moe_layers.push_back(layer);
-  s.sim.reload_ns = draw(300'000);
-  run.stream = random_stream(draw, s, static_cast<int>(2 + draw(8)), layers, draw(2) == 0);
-  // As long as the run takes without faults, so that most of them strike.
-  Nanos duration_ns = 1'000'000;
-  SimSink sink;
-  const auto plans = pipeline::live_plans(s.sim.model, s.sim.cluster, s.sim.layer_cost, s.planner,
-                                          [](const pipeline::PlannedTarget&) {});
-  SimHost host(s.sim, *plans, sink);
-  for (const Demand& demand : run.stream) host.push(demand, nullptr, {});
-  host.finish();
-  duration_ns = std::max<Nanos>(duration_ns / 100, host.now());
-  run.faults = random_faults(draw, s.sim.cluster, duration_ns);
-  run.fault_seed = seed;
-  return run;
+std::string text(const std::vector<host::Fault>& faults) {
+  std::string list;
+  for (const host::Fault& fault : faults) list.append(list.empty() ? "" : ",").append(to_string(fault));
+  return list;
 }
 
-// What the host told, checked as it comes.
-class Witness {
- public:
-  Witness(const Run& run) : run_(run), alive_(run.shape.sim.cluster.ffn_workers, true) {}
+void count(const Membership& membership, Tally& tally) {
+  tally.epochs += 1;
+  tally.redone += membership.redone_targets;
+  tally.abandoned += membership.abandoned_copies;
+  tally.reloads += static_cast<std::int64_t>(membership.reloads.size());
+}
 
-  void on_plan(const Plan& plan) {
-    for (const TileShare& share : plan.assignment)
-      require(alive_[share.worker], "the plan of " + name(plan.target) + " uses a lost worker");
-    for (const Copy& copy : plan.copies)
-      require(alive_[copy.from] && alive_[copy.to], "a copy of " + name(plan.target) + " needs a lost worker");
-  }
-  void on_observed(const Observed& o) {
-    require(observed_.insert(o.target).second, name(o.target) + " is observed twice");
-    require(o.exposed_ns == std::max<Nanos>(0, o.migration_ns - o.window_ns) || o.migration_ns == 0,
-            name(o.target) + ": exposed time is not migration beyond the window");
-  }
-  void on_membership(const Membership& m) {
-    require(m.epoch == ++epoch_, "epochs are not counted one by one");
-    for (const int worker : m.lost_workers) alive_[worker] = false;
-    for (const Membership::Reload& reload : m.reloads) require(alive_[reload.worker], "a reload goes to a lost worker");
-  }
-  void on_step(std::int64_t step, int microbatch) {
-    const auto [it, first] = last_step_.try_emplace(microbatch, step);
-    require(first || it->second < step, "steps of a microbatch end out of order");
-    it->second = step;
-    steps_ += 1;
-  }
+bool is_unservable(const Error& error) {
+  return error.kind() == ErrorKind::io && std::strstr(error.what(), "is lost with its worker") != nullptr;
+}
 
-  void at_end(const SimHost& host) const {
-    require(observed_.size() == run_.stream.size(),
-            std::to_string(observed_.size()) + " targets of " + std::to_string(run_.stream.size()) + " are observed");
-    std::set<std::pair<std::int64_t, int>> steps;
-    for (const Demand& demand : run_.stream) {
-      require(observed_.contains(demand.target), name(demand.target) + " is lost");
-      steps.insert({demand.target.step, demand.target.microbatch});
-    }
-    require(steps_ == static_cast<std::int64_t>(steps.size()), "not every step of every microbatch ended once");
-    require(host.summary().targets == static_cast<std::int64_t>(run_.stream.size()),
-            "the summary counts other targets");
-  }
+namespace {
 
- private:
-  const Run& run_;
-  std::vector<bool> alive_;
-  std::set<Target> observed_;
-  std::map<int, std::int64_t> last_step_;
-  std::int64_t steps_ = 0, epoch_ = 0;
-};
-
-// What struck, over all seeds: a fault that never bites proves nothing.
-struct Tally {
-  std::int64_t unservable = 0, epochs = 0, redone = 0, abandoned = 0, reloads = 0, slot_waits = 0;
-};
-
-// `unservable`: the run ended as it must where a lost expert has no slot left: with an error that names it.
-void run_seed(std::uint64_t seed, Tally& tally) {
-  Run run = draw_run(seed);
-  Witness witness(run);
-  run.shape.sim.faults = run.faults;
-  run.shape.sim.fault_seed = run.fault_seed;
-  const Shape& s = run.shape;
-  const auto plans =
-      pipeline::live_plans(s.sim.model, s.sim.cluster, s.sim.layer_cost, s.planner,
-                           [&](const pipeline::PlannedTarget& planned) { witness.on_plan(planned.plan); });
-  SimSink sink;
-  sink.observed = [&](const Observed& observed) { witness.on_observed(observed); };
-  sink.membership = [&](const Membership& membership) {
-    witness.on_membership(membership);
-    tally.epochs += 1;
-    tally.redone += membership.redone_targets;
-    tally.abandoned += membership.abandoned_copies;
-    tally.reloads += static_cast<std::int64_t>(membership.reloads.size());
-  };
-  sink.step_done = [&](std::int64_t step, int microbatch) { witness.on_step(step, microbatch); };
-  SimHost host(s.sim, *plans, std::move(sink));
+bool passes(std::uint64_t seed, const char* program, const char* what, void (*run)(std::uint64_t, Tally&),
+            std::string (*describe)(std::uint64_t), Tally& tally) {
   try {
-    for (const Demand& demand : run.stream) host.push(demand, nullptr, {});
-    host.finish();
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::io || std::strstr(error.what(), "is lost with its worker") == nullptr) throw;
-    tally.unservable += 1;
-    return;
+    run(seed, tally);
+    return true;
+  } catch (const std::exception& error) {
+    std::printf("%s: %s\nrepeat with: %s --first %llu --seeds 1   (%s)\n", what, error.what(), program,
+                static_cast<unsigned long long>(seed), describe(seed).c_str());
+    return false;
   }
-  witness.at_end(host);
-  tally.slot_waits += host.summary().slot_waits;
 }
 
-std::string describe(std::uint64_t seed) {
-  const Run run = draw_run(seed);
-  std::string faults;
-  for (const Fault& fault : run.faults) faults += (faults.empty() ? "" : ",") + to_string(fault);
-  return run.shape.text() + ", " + std::to_string(run.stream.size()) + " targets; " + faults;
+void print(const char* what, const Tally& t) {
+  const auto number = [](std::int64_t n) { return static_cast<long long>(n); };
+  std::printf(
+      "%s: %lld losses of workers, %lld targets redone, %lld copies abandoned, %lld experts reloaded; %lld "
+      "requests completed, %lld rejected or timed out; %lld runs ended because a lost expert had no slot left\n",
+      what, number(t.epochs), number(t.redone), number(t.abandoned), number(t.reloads), number(t.completed),
+      number(t.failed), number(t.unservable));
 }
 
 }  // namespace
-}  // namespace afore::host
+}  // namespace afore::chaos
 
 int main(int argc, char** argv) {
+  using namespace afore::chaos;
   std::uint64_t first = 0, seeds = 1000;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
     (flag == "--first" ? first : seeds) = std::strtoull(argv[i + 1], nullptr, 10);
   }
-  afore::host::Tally tally;
+  Tally streams, requests;
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-    try {
-      afore::host::run_seed(seed, tally);
-    } catch (const std::exception& error) {
-      std::printf("%s\nrepeat with: %s --first %llu --seeds 1   (%s)\n", error.what(), argv[0],
-                  static_cast<unsigned long long>(seed), afore::host::describe(seed).c_str());
-      return 1;
-    }
+    if (!passes(seed, argv[0], "stream", run_stream, describe_stream, streams)) return 1;
+    if (!passes(seed, argv[0], "requests", run_requests, describe_requests, requests)) return 1;
   }
-  std::printf(
-      "%llu seeds clean: %lld losses of workers, %lld targets redone, %lld copies abandoned, %lld experts reloaded, "
-      "%lld targets waited for a slot; %lld runs ended because a lost expert had no slot left\n",
-      static_cast<unsigned long long>(seeds), static_cast<long long>(tally.epochs),
-      static_cast<long long>(tally.redone), static_cast<long long>(tally.abandoned),
-      static_cast<long long>(tally.reloads), static_cast<long long>(tally.slot_waits),
-      static_cast<long long>(tally.unservable));
+  std::printf("%llu seeds clean\n", static_cast<unsigned long long>(seeds));
+  print("streams", streams);
+  print("requests", requests);
   return 0;
 }
