@@ -7,7 +7,7 @@ namespace afore::host {
 
 inline std::shared_ptr<const SequenceRecord> make_sequence(std::int64_t tokens, std::vector<std::uint8_t> experts) {
   auto sequence = std::make_shared<SequenceRecord>();
-  sequence->id = "s";
+  sequence->id.assign(1, 's');
   sequence->tokens = tokens;
   sequence->experts = std::move(experts);
   return sequence;
