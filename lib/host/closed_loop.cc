@@ -17,7 +17,8 @@ using batch::ServingStep;
 struct Open {
   IncomingRequest request;
   Nanos first_token_ns = batch::kNever, last_token_ns = batch::kNever;
-  Nanos copying_ns = 0;  // how long copies had been under way at the last token
+  Nanos copying_ns = 0;                        // how long copies had been under way at the last token
+  std::vector<std::pair<Nanos, bool>> gaps{};  // between its tokens; whether a copy was under way
 };
 
 struct PlannedLater {  // a target on its way to the scheduler
@@ -169,12 +170,13 @@ void ClosedLoop::Impl::take_tokens(int microbatch) {
     if (!chunk.samples) continue;
     Open& mine = open[chunk.slot];
     if (mine.first_token_ns == batch::kNever) mine.first_token_ns = now;
-    else metrics.on_gap(now - mine.last_token_ns, host.copying_ns() > mine.copying_ns);
+    else mine.gaps.emplace_back(now - mine.last_token_ns, host.copying_ns() > mine.copying_ns);
     mine.last_token_ns = now;
     mine.copying_ns = host.copying_ns();
   }
   for (const int slot : finished) {
     const batch::Served& served = batcher.at(slot);
+    for (const auto& [gap_ns, migrating] : open[slot].gaps) metrics.on_gap(gap_ns, migrating);
     metrics.on_completed({served.arrival_ns, served.admitted_ns, open[slot].first_token_ns, now, served.prompt_tokens,
                           served.output_tokens});
     close(slot, now, "length", "");

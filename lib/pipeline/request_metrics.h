@@ -30,7 +30,7 @@ class RequestMetrics {
   // `load`: refused for want of room or time; false: no run could have served it.
   void on_rejected(bool load) { (load ? rejected_for_load_ : rejected_unservable_) += 1; }
   void on_timed_out() { timed_out_ += 1; }
-  // Between two tokens of one request; `migrating`: a copy was under way meanwhile.
+  // Between two tokens of a request that is complete; `migrating`: a copy was under way meanwhile.
   void on_gap(Nanos gap_ns, bool migrating) {
     itl_.add(static_cast<double>(gap_ns));
     (migrating ? itl_during_ : itl_outside_).add(static_cast<double>(gap_ns));

@@ -11,6 +11,7 @@
 #include "common/record_stream.h"
 #include "json_object.h"
 #include "report/table.h"
+#include "request_stat.h"
 #include "trace/statistics.h"
 #include "util/error.h"
 #include "util/line_io.h"
@@ -32,6 +33,7 @@ struct Result {
   trace::Statistics statistics;
   std::int64_t workers, hot;
   std::int64_t warmup_targets = 0;  // left out
+  RequestStatistics requests;
 };
 
 std::int64_t pick(std::int64_t flag, std::int64_t from_header, std::int64_t otherwise) {
@@ -43,7 +45,7 @@ std::int64_t pick(std::int64_t flag, std::int64_t from_header, std::int64_t othe
 Result make_result(const StatOptions& o, const std::optional<Header>& header) {
   const std::int64_t workers = pick(o.workers, header ? header->cluster.ffn_workers : kAbsent, kDefaultWorkers);
   const std::int64_t hot = pick(o.hot, header ? header->model.top_k : kAbsent, kDefaultHot);
-  return {trace::Statistics(static_cast<int>(workers), static_cast<int>(hot)), workers, hot};
+  return {trace::Statistics(static_cast<int>(workers), static_cast<int>(hot)), workers, hot, 0, {}};
 }
 
 Result collect(const StatOptions& o) {
@@ -52,8 +54,15 @@ Result collect(const StatOptions& o) {
   while (in.next()) {
     const Record& record = in.record();
     const auto* demand = std::get_if<Demand>(&record);
-    if (demand == nullptr) continue;
+    const auto* request = std::get_if<RequestRecord>(&record);
+    const auto* sequence = std::get_if<SequenceRecord>(&record);
+    if (demand == nullptr && request == nullptr && sequence == nullptr) continue;
     if (!result) result = make_result(o, in.header());
+    // A served stream has both; then its targets are what was really asked of the experts.
+    const bool served = in.header() && in.header()->planner;
+    if (request != nullptr) result->requests.add(*request);
+    if (sequence != nullptr && !served) result->requests.add(*sequence, in.header()->model, result->statistics);
+    if (demand == nullptr) continue;
     if (demand->phase == Phase::warmup && !o.include_warmup) ++result->warmup_targets;
     else result->statistics.add(demand->target, demand->tokens, demand->counts);
   }
@@ -140,14 +149,14 @@ std::string json_text(const Result& result) {
     if (!layers.empty()) layers += ',';
     layers += json_of(layer).text();
   }
-  return JsonObject()
-             .add("workers", result.workers)
-             .add("hot", result.hot)
-             .add("warmup_targets_left_out", result.warmup_targets)
-             .add_raw("layers", "[" + layers + "]")
-             .add_raw("total", json_of(result.statistics.total()).text())
-             .text() +
-         "\n";
+  JsonObject object;
+  object.add("workers", result.workers)
+      .add("hot", result.hot)
+      .add("warmup_targets_left_out", result.warmup_targets)
+      .add_raw("layers", "[" + layers + "]")
+      .add_raw("total", json_of(result.statistics.total()).text());
+  if (result.requests.any()) object.add_raw("requests", result.requests.json().text());
+  return object.text() + "\n";
 }
 
 std::string notes(const Result& result) {
@@ -155,7 +164,9 @@ std::string notes(const Result& result) {
       "max/mean over experts; balancedness over {} workers, initial placement; reuse of the top {} from step to step",
       result.workers, result.hot);
   if (result.warmup_targets > 0) text += fmt::format("; warm-up targets left out: {}", result.warmup_targets);
-  return text + "\n";
+  text += "\n";
+  if (result.requests.any()) text += result.requests.text();
+  return text;
 }
 
 void run_stat(const StatOptions& o) {

@@ -32,3 +32,6 @@ done
 echo '# an empty trace is a stream without requests'
 : > none.jsonl
 afore-trace import --from mooncake none.jsonl "${routing[@]}" | jq -c '[.kind, .workload.requests]'
+# What the requests are, and what their routing is like.
+afore-trace stat stream | tail -1
+afore-trace stat --format json stream | jq -c '.requests, (.layers | map(.targets))'
