@@ -38,7 +38,7 @@ _afore_plan() {
     ':--objective') words='time tiles' ;;
     ':--gain-rule') words='on off' ;;
     ':--overlap') words='on off' ;;
-    ':--only') words='header batch demand routing placement plan observed operation completion summary' ;;
+    ':--only') words='header sequence request batch demand routing placement plan observed operation completion summary' ;;
     ':--workers' | ':--slots' | ':--tile-tokens' | ':--attention-workers' | ':--microbatches' | ':--top-k' | ':--model' | ':--cost' | ':--copy-budget' | ':--window-us' | ':--window-steps' | ':--eplb-interval' | ':--eplb-step-bytes' | ':--eplb-groups' | ':--eplb-nodes' | ':--explain') ;;
     'verify:--recover') words='strict tail skip' ;;
     *)
@@ -63,26 +63,28 @@ _afore_serve() {
   case "$path:$prev" in
     'replay:--recover') words='strict tail skip' ;;
     'replay:--host') words='sim' ;;
+    'replay:--links') words='own shared' ;;
     'replay:--policy') words='static eplb afore ideal' ;;
     'replay:--demand-source') words='prefetch last_step window' ;;
     'replay:--objective') words='time tiles' ;;
     'replay:--gain-rule') words='on off' ;;
     'replay:--overlap') words='on off' ;;
-    'replay:--only') words='header batch demand routing placement plan observed operation completion summary' ;;
-    'replay:--kv-tokens' | 'replay:--workers' | 'replay:--slots' | 'replay:--tile-tokens' | 'replay:--attention-workers' | 'replay:--microbatches' | 'replay:--top-k' | 'replay:--model' | 'replay:--cost' | 'replay:--copy-budget' | 'replay:--window-us' | 'replay:--window-steps' | 'replay:--eplb-interval' | 'replay:--eplb-step-bytes' | 'replay:--eplb-groups' | 'replay:--eplb-nodes') ;;
+    'replay:--only') words='header sequence request batch demand routing placement plan observed operation completion summary' ;;
+    'replay:--kv-tokens' | 'replay:--copy-chunk' | 'replay:--faults' | 'replay:--fault-seed' | 'replay:--max-num-seqs' | 'replay:--max-num-batched-tokens' | 'replay:--kv-budget-tokens' | 'replay:--max-queue' | 'replay:--max-queue-ms' | 'replay:--timeout-s' | 'replay:--duration-s' | 'replay:--goodput' | 'replay:--workers' | 'replay:--slots' | 'replay:--tile-tokens' | 'replay:--attention-workers' | 'replay:--microbatches' | 'replay:--top-k' | 'replay:--model' | 'replay:--cost' | 'replay:--copy-budget' | 'replay:--window-us' | 'replay:--window-steps' | 'replay:--eplb-interval' | 'replay:--eplb-step-bytes' | 'replay:--eplb-groups' | 'replay:--eplb-nodes') ;;
     'compare:--recover') words='strict tail skip' ;;
     'compare:--host') words='sim' ;;
+    'compare:--links') words='own shared' ;;
     'compare:--demand-source') words='prefetch last_step window' ;;
     'compare:--objective') words='time tiles' ;;
     'compare:--gain-rule') words='on off' ;;
     'compare:--overlap') words='on off' ;;
     'compare:--format') words='table json' ;;
-    'compare:--kv-tokens' | 'compare:--workers' | 'compare:--slots' | 'compare:--tile-tokens' | 'compare:--attention-workers' | 'compare:--microbatches' | 'compare:--top-k' | 'compare:--model' | 'compare:--cost' | 'compare:--copy-budget' | 'compare:--window-us' | 'compare:--window-steps' | 'compare:--eplb-interval' | 'compare:--eplb-step-bytes' | 'compare:--eplb-groups' | 'compare:--eplb-nodes' | 'compare:--policies' | 'compare:--summaries') ;;
+    'compare:--kv-tokens' | 'compare:--copy-chunk' | 'compare:--faults' | 'compare:--fault-seed' | 'compare:--max-num-seqs' | 'compare:--max-num-batched-tokens' | 'compare:--kv-budget-tokens' | 'compare:--max-queue' | 'compare:--max-queue-ms' | 'compare:--timeout-s' | 'compare:--duration-s' | 'compare:--goodput' | 'compare:--workers' | 'compare:--slots' | 'compare:--tile-tokens' | 'compare:--attention-workers' | 'compare:--microbatches' | 'compare:--top-k' | 'compare:--model' | 'compare:--cost' | 'compare:--copy-budget' | 'compare:--window-us' | 'compare:--window-steps' | 'compare:--eplb-interval' | 'compare:--eplb-step-bytes' | 'compare:--eplb-groups' | 'compare:--eplb-nodes' | 'compare:--policies' | 'compare:--summaries') ;;
     *)
       case "$path" in
         '') words='--version -h --help -q --quiet replay compare' ;;
-        'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --allow-drop --policy --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --timeline -q --quiet' ;;
-        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --allow-drop --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --policies --format --summaries -q --quiet' ;;
+        'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --policy --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --timeline -q --quiet' ;;
+        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --policies --format --summaries -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -103,12 +105,13 @@ _afore_trace() {
       ':check') path='check' ;;
       ':repair') path='repair' ;;
       ':merge') path='merge' ;;
+      ':fit-cost') path='fit-cost' ;;
     esac
   done
   case "$path:$prev" in
-    'import:--from') words='routing-ids sglang-count' ;;
+    'import:--from') words='routing-ids sglang-count azure-csv mooncake' ;;
     'import:--phase-change') words='abrupt gradual' ;;
-    'import:--seed' | 'import:--microbatches' | 'import:--layers' | 'import:--model' | 'import:-o' | 'import:--output' | 'import:--meta' | 'import:--concurrent' | 'import:--prefill-chunk' | 'import:--steps' | 'import:--warmup-steps' | 'import:--phases' | 'import:--top-k' | 'import:--sample-steps' | 'import:--tokens') ;;
+    'import:--seed' | 'import:--microbatches' | 'import:--layers' | 'import:--model' | 'import:-o' | 'import:--output' | 'import:--meta' | 'import:--concurrent' | 'import:--prefill-chunk' | 'import:--steps' | 'import:--warmup-steps' | 'import:--phases' | 'import:--routing' | 'import:--requests' | 'import:--rate-scale' | 'import:--start-s' | 'import:--window-s' | 'import:--top-k' | 'import:--sample-steps' | 'import:--tokens') ;;
     'synth:--popularity') words='lognormal zipf' ;;
     'synth:--model' | 'synth:--layers' | 'synth:--steps' | 'synth:--warmup-steps' | 'synth:--microbatches' | 'synth:--tokens' | 'synth:--seed' | 'synth:--skew' | 'synth:--drift' | 'synth:--burst' | 'synth:--switch' | 'synth:-o' | 'synth:--output') ;;
     'stat:--recover') words='strict tail skip' ;;
@@ -124,10 +127,11 @@ _afore_trace() {
     'repair:-o' | 'repair:--output') ;;
     'merge:--recover') words='strict tail skip' ;;
     'merge:-o' | 'merge:--output') ;;
+    'fit-cost:--device' | 'fit-cost:--seed' | 'fit-cost:-o' | 'fit-cost:--output' | 'fit-cost:--ffn' | 'fit-cost:--link' | 'fit-cost:--cost') ;;
     *)
       case "$path" in
-        '') words='--version -h --help -q --quiet import synth stat head replay record check repair merge' ;;
-        'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --top-k --sample-steps --tokens -q --quiet' ;;
+        '') words='--version -h --help -q --quiet import synth stat head replay record check repair merge fit-cost' ;;
+        'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --routing --requests --rate-scale --start-s --window-s --top-k --sample-steps --tokens -q --quiet' ;;
         'synth') words='-h --help --model --layers --steps --warmup-steps --microbatches --tokens --seed --popularity --skew --drift --burst --switch -o --output -q --quiet' ;;
         'stat') words='-h --help --recover --format --workers --hot --top-k --include-warmup -q --quiet' ;;
         'head') words='-h --help -o --output --recover -n --targets --top-k -q --quiet' ;;
@@ -136,6 +140,7 @@ _afore_trace() {
         'check') words='-h --help -q --quiet' ;;
         'repair') words='-h --help -o --output -q --quiet' ;;
         'merge') words='-h --help -o --output --recover -q --quiet' ;;
+        'fit-cost') words='-h --help --device --seed -o --output --ffn --link --cost --force -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

@@ -31,14 +31,15 @@ Nanos unit_ns(double ns, const char* what) {
 
 // Peak rates, HBM and NVLink from public data sheets; 0.8 of HBM and the 10 us point-to-point latency are the
 // empirical factors published with the measured tables cited in docs/metrics.md; 0.6 of the tensor-core peak is an
-// assumption for small-M grouped GEMMs. Control latency, scheduler and sampling times are assumptions, named there.
+// assumption for small-M grouped GEMMs. Weights are read again over PCIe 4 or 5 from host memory, at 0.8 of its rate.
+// Control latency, scheduler and sampling times are assumptions, named there.
 const std::array<HardwareProfile, 3> kProfiles = {{
     {"a100", 312e12, 0.6, 2.039e12, 0.8, 300e9, 0.8, 10'000, 240e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000,
-     kAbsent, kAbsent},
+     kAbsent, kAbsent, 25.6e9},
     {"h100", 989e12, 0.6, 3.35e12, 0.8, 450e9, 0.8, 10'000, 360e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
-     kAbsent},
+     kAbsent, 51.2e9},
     {"h200", 989e12, 0.6, 4.8e12, 0.8, 450e9, 0.8, 10'000, 360e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
-     kAbsent},
+     kAbsent, 51.2e9},
 }};
 
 void require(std::int64_t value, const char* key) {
@@ -100,19 +101,41 @@ Nanos PipelineCost::attention_ns(std::int64_t tokens, std::int64_t kv_tokens) co
 
 Nanos PipelineCost::transfer_ns(double bytes) const { return link_latency_ns + whole_ns(link_ns_per_byte * bytes); }
 
+Nanos reload_ns(const HardwareProfile& profile, const LayerCost& cost) {
+  return profile.copy_latency_ns + whole_ns(static_cast<double>(cost.expert_bytes) / profile.source_bytes_per_s * 1e9);
+}
+
+namespace {
+
+// Shapes without attention sizes: four square 16-bit projections, and an eighth of the hidden size for K and for V
+// (eight query heads per KV head).
+double attention_bytes_of(const ModelSpec& model) {
+  const double hidden = static_cast<double>(model.hidden);
+  return model.attention_bytes > 0 ? static_cast<double>(model.attention_bytes) : 8.0 * hidden * hidden;
+}
+double kv_bytes_of(const ModelSpec& model) {
+  return model.kv_bytes_per_token > 0 ? static_cast<double>(model.kv_bytes_per_token)
+                                      : static_cast<double>(model.hidden) / 2.0;
+}
+
+}  // namespace
+
+std::int64_t kv_budget_tokens(const ModelSpec& model) {
+  require(model.hidden, "hidden size");
+  constexpr double kBytes = 64.0 * 1024 * 1024 * 1024;
+  const auto layers = model.layers > 0 ? model.layers : static_cast<std::int64_t>(model.moe_layers.size());
+  return static_cast<std::int64_t>(kBytes /
+                                   (kv_bytes_of(model) * static_cast<double>(std::max<std::int64_t>(1, layers))));
+}
+
 PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& model) {
   require(model.hidden, "hidden size");
   PipelineCost cost;
   const double memory_rate = profile.memory_bytes_per_s * profile.memory_efficiency;
-  // Shapes without attention sizes: four square 16-bit projections, and an eighth of the hidden size for K and for V
-  // (eight query heads per KV head).
-  const double hidden = static_cast<double>(model.hidden);
-  const double attention_bytes =
-      model.attention_bytes > 0 ? static_cast<double>(model.attention_bytes) : 8.0 * hidden * hidden;
-  const double kv_bytes = model.kv_bytes_per_token > 0 ? static_cast<double>(model.kv_bytes_per_token) : hidden / 2.0;
+  const double attention_bytes = attention_bytes_of(model);
   cost.attention_c0_ns = profile.attention_c0_ns;
   cost.attention_weight_ns = attention_bytes / memory_rate * 1e9;
-  cost.kv_ns_per_token = kv_bytes / memory_rate * 1e9;
+  cost.kv_ns_per_token = kv_bytes_of(model) / memory_rate * 1e9;
   cost.attention_ns_per_token =
       attention_bytes / (profile.flops_per_s * profile.flops_efficiency) * 1e9;  // 2 flops per 2-byte weight
   cost.link_ns_per_byte = 1e9 / (profile.link_bytes_per_s * profile.link_efficiency);

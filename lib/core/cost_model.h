@@ -30,6 +30,7 @@ struct HardwareProfile {
   Nanos sampling_ns = 0;         // per microbatch and step
   Nanos ffn_c1_ns = kAbsent;     // measured values, when present, replace the derived ones
   Nanos ffn_c2_ns = kAbsent;
+  double source_bytes_per_s = 25.6e9;  // reading weights from where they come from, per worker; cost files may lack it
   bool operator==(const HardwareProfile&) const = default;
 };
 
@@ -54,6 +55,9 @@ struct LayerCost {
 // measured values: otherwise Error{usage} naming what is absent. Error{data} for a unit of over a second.
 LayerCost layer_cost(const HardwareProfile& profile, const ModelSpec& model, std::int64_t tile_tokens);
 
+// Reading one expert again from its source, after its last replica was lost: copy latency + bytes / rate.
+Nanos reload_ns(const HardwareProfile& profile, const LayerCost& cost);
+
 // Times of the attention side and of the links, for the simulator. Both throw Error{data} for 1e15 ns and more.
 struct PipelineCost {
   Nanos attention_c0_ns = 0;
@@ -73,6 +77,10 @@ struct PipelineCost {
   Nanos transfer_ns(double bytes) const;
 };
 PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& model);
+
+// Tokens an attention worker can cache, all layers: 64 GiB of them, what an 80 GB device has left beside weights and
+// activations. An assumption; needs hidden or kv_bytes_per_token.
+std::int64_t kv_budget_tokens(const ModelSpec& model);
 
 struct Copy {
   int expert = 0;

@@ -35,7 +35,7 @@ struct Header {
   std::string producer;
   std::vector<std::string> via;
   std::uint64_t seed = 0;
-  std::string source;  // routing, sampled, synthetic, recorded; empty = absent
+  std::string source;  // routing, sampled, synthetic, recorded, counts, requests; empty = absent
   ModelSpec model;
   ClusterSpec cluster;
   std::optional<PlannerSpec> planner;
@@ -134,18 +134,43 @@ struct Membership {
   Nanos reload_ns = 0;  // until the last of them is there
 };
 
+// Recorded routing that requests read their experts from.
+struct SequenceRecord {
+  std::string id;
+  std::int64_t tokens = 0;            // rows
+  std::int64_t prompt_tokens = 0;     // of the recorded request, before its rows; for people
+  std::vector<std::uint8_t> experts;  // [tokens][MoE layers of the header][top_k]
+};
+
+struct RequestRecord {
+  std::string id;
+  Nanos arrival_ns = 0;  // from the start of the run
+  std::int64_t prompt_tokens = 0, output_tokens = 0;
+  std::string sequence;     // token t, prompt first, reads row (offset + t) mod tokens of it
+  std::int64_t offset = 0;  // below the sequence's tokens
+};
+
+// Why and when a served request ended; absent where it is not known.
+struct CompletionTimes {
+  Nanos arrival_ns = 0;
+  std::optional<Nanos> first_token_ns;  // none was sampled
+  Nanos finished_ns = 0;
+};
+
 struct Completion {
   std::string id;
   std::int64_t prompt_tokens = 0;
-  std::int64_t output_tokens = 0;
+  std::int64_t output_tokens = 0;  // sampled
   std::string finish_reason;
   std::vector<std::int64_t> token_ids;
   std::string text;
+  std::string reject_reason;  // of rejected ones: queue_full, queue_time, kv_budget
+  std::optional<CompletionTimes> times;
 };
 
-// mean/median/p95/p99 in ms; null where not defined (n = 0), p99 also below 100 samples.
+// In ms; null where not defined (n = 0), p99 also below 100 samples. `std` is that of all samples (divided by n).
 struct LatencySummary {
-  std::optional<double> mean, median, p95, p99;
+  std::optional<double> mean, median, std, p95, p99;
   std::int64_t n = 0;
 };
 
@@ -153,7 +178,8 @@ struct Summary {
   std::string producer;
   std::optional<double> duration;  // seconds
   std::optional<std::int64_t> completed, failed, total_input_tokens, total_output_tokens;
-  std::optional<double> request_throughput, output_throughput, total_token_throughput;
+  std::optional<double> request_throughput, request_goodput, output_throughput, total_token_throughput;
+  std::optional<std::int64_t> max_concurrent_requests;
   LatencySummary ttft, tpot, itl, e2el;
   // "afore": formulas in docs/metrics.md
   std::string policy, host, device;
@@ -165,11 +191,18 @@ struct Summary {
   std::optional<double> ffn_ns, ffn_ns_before;                          // means over targets
   std::optional<double> migration_ns, window_ns, exposed_ns, slack_ns;  // means over targets
   std::int64_t exposed_targets = 0, slot_waits = 0;
-  std::optional<double> step_ns;  // mean time of one step of one microbatch
+  LatencySummary itl_during_migration, itl_outside_migration;  // gaps in which a copy was under way, and the others
+  std::optional<double> migrating_share;                       // of the time, with a copy under way
+  std::optional<double> step_ns;                               // mean time of one step of one microbatch
   struct PlanTime {
     double mean = 0, p50 = 0, p99 = 0;
   };
   std::optional<PlanTime> plan_ns;  // wall clock; only with --timing or on measured hosts
+  // Requests of a closed loop: injected = completed + queued + running + rejected + timed_out.
+  std::optional<std::int64_t> injected, queued, running, rejected, timed_out;
+  std::optional<std::int64_t> peak_queued, peak_running;
+  std::optional<double> mean_queue_ms;  // of the completed ones, from arrival to admission
+  std::string saturation;               // STABLE, BACKLOGGED, OVERLOADED
   bool interrupted = false;
   std::int64_t input_lost_lines = 0, input_lost_bytes = 0;  // of a damaged log; written only when not both are 0
   std::map<std::string, std::string> notes;                 // further string facts, printed under "afore" in key order
@@ -180,7 +213,7 @@ struct UnknownRecord {
   std::string kind;
 };
 
-using Record = std::variant<Header, Batch, Demand, Routing, PlacementRecord, Plan, Observed, Operation, Completion,
-                            Summary, UnknownRecord>;
+using Record = std::variant<Header, Batch, Demand, Routing, PlacementRecord, Plan, Observed, Operation, SequenceRecord,
+                            RequestRecord, Completion, Summary, UnknownRecord>;
 
 }  // namespace afore

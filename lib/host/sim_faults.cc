@@ -91,6 +91,8 @@ void SimHost::Impl::end_epoch() {
   record.epoch = ++epoch;
   record.at_ns = now();
   record.abandoned_copies = ports.abandon_all();
+  traffic.abandon_all();
+  metrics.copies().on_abandoned(now());
   running_copies.clear();
   ring.clear();
 

@@ -17,6 +17,12 @@ void SimHost::Impl::enqueue(const Demand& demand, const Batch* batch, const pipe
   coordinator.on_target(demand, batch != nullptr ? *batch : Batch{});
 }
 
+Nanos SimHost::Impl::chunk_ns(const SimOptions& o) {
+  const double share = static_cast<double>(std::max<std::int64_t>(o.shared_chunk_bytes, 0)) /
+                       static_cast<double>(std::max<std::int64_t>(o.layer_cost.expert_bytes, 1));
+  return static_cast<Nanos>(static_cast<double>(o.layer_cost.copy_ns) * std::min(share, 1.0));
+}
+
 // Until the coordinator needs input: nothing that happens before then can depend on targets not pushed yet.
 void SimHost::Impl::run() {
   while (!coordinator.starved() && !events.empty()) handle(events.pop());
@@ -83,12 +89,17 @@ void SimHost::Impl::take_plans(int worker, std::int64_t serial) {
 // Each end notices for itself.
 void SimHost::Impl::finish_copy(const device::CopyKey& key) {
   const Copy copy = ports.copy(key);
+  if (const Nanos delay = shares_links() ? traffic.take_delay(key) : 0; delay > 0) {
+    events.push(now() + delay, caused(EventKind::copy_done, copy.to, key.first, key.second));
+    return;
+  }
   if (sink.operation) {
     timeline("F", copy.to, "copy", "copy_expert", flight(key.first).demand.target, running_copies[key], now());
     running_copies.erase(key);
   }
   std::vector<device::CopyKey> started;
   ports.done(key, started);
+  metrics.copies().on_ended(now());
   for (const bool receives : {false, true}) {
     const int worker = receives ? copy.to : copy.from;
     const Nanos noticed =
@@ -236,9 +247,13 @@ void SimHost::Impl::start_copies(const std::vector<device::CopyKey>& started) {
     const Copy& copy = ports.copy(key);
     if (!alive[copy.from] || !alive[copy.to]) continue;  // it hangs until the loss is noticed
     ffn[copy.to].on_copy_started(now(), {key.first, key.second});
+    metrics.copies().on_started(now());
     if (sink.operation) running_copies[key] = now();
     const Nanos ns = static_cast<Nanos>(static_cast<double>(options.layer_cost.copy_ns) * clock.slowdown(now()));
     events.push(now() + ns, caused(EventKind::copy_done, copy.to, key.first, key.second));
+    if (shares_links())
+      traffic.started(key, copy, now(),
+                      std::max(links.remaining_out(copy.from, now()), links.remaining_in(copy.to, now())));
   }
 }
 
@@ -320,6 +335,8 @@ bool SimHost::advance() {
 }
 
 Nanos SimHost::now() const { return impl_->now(); }
+int SimHost::epoch() const { return impl_->epoch; }
+Nanos SimHost::copying_ns() const { return impl_->metrics.copies().copying_ns(now()); }
 
 void SimHost::finish() {
   impl_->coordinator.on_end();
@@ -334,6 +351,8 @@ Summary SimHost::summary() const {
   summary.host = "sim";
   summary.device = "cost-model";
   if (!impl_->clock.any()) return summary;
+  // Both ends of that scale have all workers.
+  if (impl_->epoch > 0) summary.gain_captured = summary.gain_captured_tiles = std::nullopt;
   std::string faults;
   for (const Fault& fault : impl_->clock.faults()) faults += (faults.empty() ? "" : ",") + to_string(fault);
   summary.notes["faults"] = faults;

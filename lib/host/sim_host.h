@@ -19,7 +19,9 @@ struct SimOptions {
   PipelineCost pipeline_cost;
   bool overlap = true;
   std::int64_t kv_tokens = 1024;  // per token, for streams without batch records
-  std::vector<Fault> faults;      // checked by check_faults()
+  // Copies travel on the links of the hidden states, in chunks of this size; kAbsent: on links of their own.
+  std::int64_t shared_chunk_bytes = kAbsent;
+  std::vector<Fault> faults;  // checked by check_faults()
   std::uint64_t fault_seed = 0;
   Nanos reload_ns = 0;  // reading one expert from its source, after its last replica was lost
 };
@@ -48,6 +50,8 @@ class SimHost {
   void wake_at(Nanos at_ns);  // time will stop there, not before now()
   bool advance();             // to the next event and through it; false when there is none
   Nanos now() const;
+  int epoch() const;         // how often workers were lost
+  Nanos copying_ns() const;  // of the time so far, with a copy under way
 
   const pipeline::RunMetrics& metrics() const;
   Summary summary() const;

@@ -75,7 +75,8 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
         coordinator(attention_count(), static_cast<int>(2 * o.cluster.microbatches + 2), *this),
         scheduler(attention_count(), *this),
         ring(kRingPlans, ffn_count()),
-        links(o.pipeline_cost, attention_count(), ffn_count()),
+        traffic(ffn_count(), chunk_ns(o)),
+        links(o.pipeline_cost, attention_count(), ffn_count(), shares_links() ? &traffic : nullptr),
         ports(ffn_count()),
         clock(o.faults, attention_count(), ffn_count(), o.fault_seed),
         alive(ffn_count(), true),
@@ -91,6 +92,8 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
 
   int attention_count() const { return static_cast<int>(options.cluster.attention_workers); }
   int ffn_count() const { return static_cast<int>(options.cluster.ffn_workers); }
+  bool shares_links() const { return options.shared_chunk_bytes != kAbsent; }
+  static Nanos chunk_ns(const SimOptions& options);
   Nanos now() const { return events.now(); }
   Flight& flight(std::int64_t serial) { return flights[static_cast<std::size_t>(serial - first_flight)]; }
   std::int64_t serial_of(const Target& target) const { return serials.at(target); }
@@ -150,6 +153,7 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
   Coordinator coordinator;
   Scheduler scheduler;
   pipeline::PlanRing ring;
+  device::CopyTraffic traffic;  // where links are shared
   device::SimLinks links;
   device::CopyPorts ports;
   FaultClock clock;

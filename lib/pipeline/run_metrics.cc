@@ -7,32 +7,7 @@
 namespace afore::pipeline {
 namespace {
 
-double ms(Nanos ns) { return static_cast<double>(ns) / 1e6; }
-
 double mean(Nanos sum, std::int64_t n) { return static_cast<double>(sum) / static_cast<double>(n); }
-
-// Nearest rank over weighted values; p99 stays null below 100 samples, where it would be noise.
-LatencySummary latency_summary(std::vector<std::pair<double, std::int64_t>> values) {
-  LatencySummary summary;
-  double sum = 0;
-  for (const auto& [value, weight] : values) {
-    summary.n += weight;
-    sum += value * static_cast<double>(weight);
-  }
-  if (summary.n == 0) return summary;
-  std::sort(values.begin(), values.end());
-  auto rank = [&](double q) {
-    std::int64_t left = static_cast<std::int64_t>(q * static_cast<double>(summary.n) + 0.999999);
-    for (const auto& [value, weight] : values)
-      if ((left -= weight) <= 0) return value;
-    return values.back().first;
-  };
-  summary.mean = sum / static_cast<double>(summary.n);
-  summary.median = rank(0.5);
-  summary.p95 = rank(0.95);
-  if (summary.n >= 100) summary.p99 = rank(0.99);
-  return summary;
-}
 
 }  // namespace
 
@@ -152,6 +127,7 @@ void RunMetrics::on_step_done(Nanos now, std::int64_t step, int microbatch) {
   const Step done = std::move(it->second);
   state.steps.erase(it);
   const Nanos before = state.last_done_ns;
+  const Nanos copying = copy_clock_.copying_ns(now) - state.copying_ns;
   if (done.measured) {
     if (measured_from_ns_ < 0) measured_from_ns_ = before;
     measured_from_ns_ = std::min(measured_from_ns_, before);
@@ -161,11 +137,16 @@ void RunMetrics::on_step_done(Nanos now, std::int64_t step, int microbatch) {
     if (state.any_done) {
       steps_ += 1;
       step_ns_ += now - before;
-      if (done.has_batch && done.output_tokens > 0) itl_ms_.emplace_back(ms(now - before), done.output_tokens);
+      measured_copying_ns_ += copying;
+      if (done.has_batch && done.output_tokens > 0) {
+        itl_.add(static_cast<double>(now - before), done.output_tokens);
+        (copying > 0 ? itl_during_ : itl_outside_).add(static_cast<double>(now - before), done.output_tokens);
+      }
     }
     if (done.has_batch) count_requests(now, step, done);
   }
   state.last_done_ns = now;
+  state.copying_ns += copying;
   state.any_done = true;
 }
 
@@ -176,7 +157,7 @@ void RunMetrics::count_requests(Nanos now, std::int64_t step, const Step& done) 
     const auto it = live_.find(id);
     if (it == live_.end()) continue;  // admitted during warm-up: its first token is not in the measured part
     const std::int64_t gaps = step - it->second.first_step;
-    if (gaps > 0) tpot_ms_.emplace_back(ms(now - it->second.first_token_ns) / static_cast<double>(gaps), 1);
+    if (gaps > 0) tpot_.add(mean(now - it->second.first_token_ns, gaps));
     live_.erase(it);
   }
 }
@@ -203,8 +184,11 @@ Summary RunMetrics::summary() const {
       s.request_throughput = static_cast<double>(completed_) / *s.duration;
     }
   }
-  s.itl = latency_summary(itl_ms_);
-  s.tpot = latency_summary(tpot_ms_);
+  s.itl = itl_.summary();
+  s.itl_during_migration = itl_during_.summary();
+  s.itl_outside_migration = itl_outside_.summary();
+  if (step_ns_ > 0) s.migrating_share = mean(measured_copying_ns_, step_ns_);
+  s.tpot = tpot_.summary();
   if (steps_ > 0) s.step_ns = mean(step_ns_, steps_);
   if (targets_ == 0) return s;
   s.imbalance_tokens = imbalance_tokens_ / static_cast<double>(targets_);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/copy_clock.h"
+#include "pipeline/latency.h"
 #include "pipeline/messages.h"
 #include "pipeline/yardstick.h"
 
@@ -27,6 +29,7 @@ class RunMetrics {
   void forget(const Target& target);                 // it runs again: what workers reported of it is void
   void on_outputs(Nanos now, const Target& target);  // all results of a target are back on the attention side
   void on_step_done(Nanos now, std::int64_t step, int microbatch);
+  CopyClock& copies() { return copy_clock_; }  // told by the host of every copy's start and end
 
   Summary summary() const;  // without producer, host, device
 
@@ -40,7 +43,7 @@ class RunMetrics {
     std::vector<std::string> admitted, finished;
   };
   struct Microbatch {
-    Nanos last_done_ns = 0;
+    Nanos last_done_ns = 0, copying_ns = 0;  // at that moment
     bool any_done = false;
     std::map<std::int64_t, Step> steps;
   };
@@ -78,7 +81,9 @@ class RunMetrics {
   std::int64_t first_step_ = 0;
   bool any_target_ = false;
   Nanos first_step_ns_ = 0;
-  std::vector<std::pair<double, std::int64_t>> itl_ms_, tpot_ms_;  // value, how many tokens or requests had it
+  CopyClock copy_clock_;
+  Nanos measured_copying_ns_ = 0;  // of the measured steps' time, all microbatches added up
+  Latencies itl_, itl_during_, itl_outside_, tpot_;
   std::string policy_;
 };
 

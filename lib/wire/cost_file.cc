@@ -9,7 +9,9 @@
 namespace afore::wire {
 namespace {
 
-enum class Role { rate, efficiency, time, measured };
+enum class Role { rate, efficiency, time, measured, optional_rate };
+
+bool may_lack(Role role) { return role == Role::measured || role == Role::optional_rate; }
 
 // What the arithmetic of the simulator stays exact and in range with.
 constexpr double kMaxRate = 1e20;
@@ -35,20 +37,23 @@ void visit_profile(Profile& p, Visit&& visit) {
   visit("sampling_ns", p.sampling_ns, Role::time);
   visit("ffn_c1_ns", p.ffn_c1_ns, Role::measured);
   visit("ffn_c2_ns", p.ffn_c2_ns, Role::measured);
+  visit("source_bytes_per_s", p.source_bytes_per_s, Role::optional_rate);
 }
 
 struct Reader {
   ObjectReader& object;
 
   void operator()(const char* key, double& to, Role role) const {
-    const JsonValue value = object.required(key);
+    const JsonValue value = may_lack(role) ? object.find(key) : object.required(key);
+    if (!value) return;
     to = value.number();
-    if (role == Role::rate && !(to >= 1 && to <= kMaxRate)) value.fail("a rate must be from 1 to 1e20 per second");
+    if (role != Role::efficiency && !(to >= 1 && to <= kMaxRate))
+      value.fail("a rate must be from 1 to 1e20 per second");
     if (role == Role::efficiency && !(to > kLeastEfficiency && to <= 1))
       value.fail("an efficiency must be above 0.001 and at most 1");
   }
   void operator()(const char* key, Nanos& to, Role role) const {
-    const JsonValue value = role == Role::measured ? object.find(key) : object.required(key);
+    const JsonValue value = may_lack(role) ? object.find(key) : object.required(key);
     if (value) to = value.integer(role == Role::measured ? 1 : 0, kMaxTimeNs, "time");
   }
 };
@@ -59,7 +64,7 @@ void check_missing(ObjectReader& object) {
   if (!object.find("name")) missing.push_back("name");
   HardwareProfile profile;
   visit_profile(profile, [&](const char* key, auto&, Role role) {
-    if (role != Role::measured && !object.find(key)) missing.push_back(key);
+    if (!may_lack(role) && !object.find(key)) missing.push_back(key);
   });
   if (missing.empty()) return;
   std::string list;

@@ -39,6 +39,8 @@ PlacementRecord decode_placement(ObjectReader& record, const DecodeContext& cont
 Plan decode_plan(ObjectReader& record, const DecodeContext& context);
 Observed decode_observed(ObjectReader& record, const DecodeContext& context);
 Operation decode_operation(ObjectReader& record, const DecodeContext& context);
+SequenceRecord decode_sequence(ObjectReader& record, const DecodeContext& context);
+RequestRecord decode_request(ObjectReader& record);
 Completion decode_completion(ObjectReader& record);
 Summary decode_summary(ObjectReader& record);
 

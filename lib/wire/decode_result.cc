@@ -46,6 +46,16 @@ Completion decode_completion(ObjectReader& record) {
   if (std::find(std::begin(kReasons), std::end(kReasons), completion.finish_reason) == std::end(kReasons))
     reason.fail("unknown finish_reason " + quoted(completion.finish_reason),
                 "reasons are stop, length, timeout, cancelled and rejected");
+  if (const JsonValue why = record.find("reject_reason")) completion.reject_reason = why.string();
+  if (const JsonValue arrival = record.find("arrival_ns")) {
+    CompletionTimes& times = completion.times.emplace();
+    times.arrival_ns = arrival.integer();
+    const JsonValue first = record.find("first_token_ns");
+    if (first && !first.is_null())
+      times.first_token_ns = first.integer(times.arrival_ns, kMaxInteger, "first_token_ns");
+    times.finished_ns = record.required("finished_ns")
+                            .integer(times.first_token_ns.value_or(times.arrival_ns), kMaxInteger, "finished_ns");
+  }
   if (const JsonValue ids = record.find("token_ids")) completion.token_ids = read_counts(ids, "token id");
   if (const JsonValue text = record.find("text")) completion.text = text.string();
   return completion;

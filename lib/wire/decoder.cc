@@ -3,6 +3,7 @@
 #include "util/error.h"
 #include "wire/decode.h"
 #include "wire/header_fields.h"
+#include "wire/request_order.h"
 #include "wire/wire.h"
 
 namespace afore::wire {
@@ -89,6 +90,7 @@ struct RecordDecoder::Impl {
   bool has_seed = false;                  // the merged header's seed was written, not defaulted
   bool seen_records = false;              // any record but a header
   std::int64_t demand_experts = kAbsent;  // counts in the first demand
+  RequestOrder requests;
 };
 
 RecordDecoder::RecordDecoder(std::string source_name, ReadOptions options) : impl_(std::make_unique<Impl>()) {
@@ -148,6 +150,8 @@ Record RecordDecoder::Impl::decode_kind(std::string_view kind, ObjectReader& rec
   if (kind == "observed") return decode_observed(record, context);
   if (kind == "operation") return decode_operation(record, context);
   if (kind == "placement") return decode_placement(record, context);
+  if (kind == "request") return requests.check(record, decode_request(record));
+  if (kind == "sequence") return requests.check(record, decode_sequence(record, context));
   if (kind == "completion") return decode_completion(record);
   if (kind == "summary") return decode_summary(record);
   return UnknownRecord{std::string(kind)};
@@ -165,6 +169,8 @@ Record RecordDecoder::decode(std::string_view line, std::int64_t line_number) {
                    "this afore reads version " + std::to_string(kRecordVersion));
   if (kind == "header") return impl_->accept_header(record);
   impl_->seen_records = true;
+  if (const auto* sequence = std::get_if<SequenceRecord>(&decoded)) impl_->requests.accept(*sequence);
+  if (const auto* request = std::get_if<RequestRecord>(&decoded)) impl_->requests.accept(*request);
   if (const Demand* demand = std::get_if<Demand>(&decoded); demand && impl_->demand_experts == kAbsent)
     impl_->demand_experts = static_cast<std::int64_t>(demand->counts.size());
   return decoded;

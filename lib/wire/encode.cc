@@ -132,6 +132,12 @@ std::string to_json(const Completion& completion) {
   json.integer("prompt_tokens", completion.prompt_tokens);
   json.integer("output_tokens", completion.output_tokens);
   json.string("finish_reason", completion.finish_reason);
+  if (!completion.reject_reason.empty()) json.string("reject_reason", completion.reject_reason);
+  if (const auto& times = completion.times) {
+    json.integer("arrival_ns", times->arrival_ns);
+    json.integer_or_null("first_token_ns", times->first_token_ns);
+    json.integer("finished_ns", times->finished_ns);
+  }
   json.integers("token_ids", completion.token_ids);
   json.string("text", completion.text);
   json.close('}');

@@ -21,11 +21,14 @@ void visit_benchmark(S& s, Visit&& visit) {
   visit("total_input_tokens", s.total_input_tokens);
   visit("total_output_tokens", s.total_output_tokens);
   visit("request_throughput", s.request_throughput);
+  visit("request_goodput", s.request_goodput);
   visit("output_throughput", s.output_throughput);
   visit("total_token_throughput", s.total_token_throughput);
+  visit("max_concurrent_requests", s.max_concurrent_requests);
   const auto latency = [&](const std::string& name, auto& l) {
     visit("mean_" + name + "_ms", l.mean);
     visit("median_" + name + "_ms", l.median);
+    visit("std_" + name + "_ms", l.std);
     visit("p95_" + name + "_ms", l.p95);
     visit("p99_" + name + "_ms", l.p99);
   };
@@ -59,12 +62,29 @@ void visit_afore(S& s, Visit&& visit) {
   visit("slack_ns", s.slack_ns);
   visit("exposed_targets", s.exposed_targets);
   visit("slot_waits", s.slot_waits);
+  visit("migrating_share", s.migrating_share);
+  const auto itl = [&](const std::string& when, auto& l) {
+    visit("median_itl_" + when + "_migration_ms", l.median);
+    visit("p99_itl_" + when + "_migration_ms", l.p99);
+    visit("itl_" + when + "_migration_n", l.n);
+  };
+  itl("during", s.itl_during_migration);
+  itl("outside", s.itl_outside_migration);
   visit("step_ns", s.step_ns);
   visit("plan_ns", s.plan_ns);
   visit("ttft_n", s.ttft.n);
   visit("tpot_n", s.tpot.n);
   visit("itl_n", s.itl.n);
   visit("e2el_n", s.e2el.n);
+  visit("injected", s.injected);
+  visit("queued", s.queued);
+  visit("running", s.running);
+  visit("rejected", s.rejected);
+  visit("timed_out", s.timed_out);
+  visit("peak_queued", s.peak_queued);
+  visit("peak_running", s.peak_running);
+  visit("mean_queue_ms", s.mean_queue_ms);
+  visit("saturation", s.saturation);
   visit("interrupted", s.interrupted);
 }
 

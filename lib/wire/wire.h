@@ -11,6 +11,9 @@
 
 namespace afore::wire {
 
+// Prompt and output of one request, each: far beyond any context, and small enough that sums stay in range.
+inline constexpr std::int64_t kMaxRequestTokens = std::int64_t{1} << 32;
+
 struct ReadOptions {
   bool allow_drop = false;  // accept counts that sum to less than tokens*top_k, with "dropped" saying how many
   std::optional<std::int64_t> top_k;  // from flags, for streams without a header
@@ -45,6 +48,9 @@ std::string to_json(const PlacementRecord&);
 std::string to_json(const Plan&);
 std::string to_json(const Observed&);
 std::string to_json(const Operation&);
+std::string to_json(const Membership&);
+std::string to_json(const SequenceRecord&);
+std::string to_json(const RequestRecord&);
 std::string to_json(const Completion&);
 std::string to_json(const Summary&);
 
@@ -74,6 +80,16 @@ struct RoutingIdsMeta {  // META.json beside an .ids.u8 file
   std::vector<Request> requests;  // in file order; from "requests" or "seq_lens"
 };
 RoutingIdsMeta parse_routing_ids_meta(std::string_view text, const std::string& source_name);
+
+// A request of a public trace: when it arrived, counted from anywhere, and how many tokens it had, both positive.
+struct TracedRequest {
+  Nanos at_ns = 0;
+  std::int64_t prompt_tokens = 0, output_tokens = 0;
+};
+// Azure LLM inference traces: TIMESTAMP,ContextTokens,GeneratedTokens; 100 ns precision, UTC.
+std::vector<TracedRequest> parse_azure_csv(std::vector<std::uint8_t> bytes, const std::string& source_name);
+// Mooncake, one line: timestamp (ms), input_length, output_length; hash_ids are not read.
+TracedRequest parse_mooncake_line(std::string_view line, const std::string& source_name, std::int64_t line_number);
 
 struct LogicalCount {  // SGLang {"logical_count": [[...]]} 2-D or 3-D; 3-D is summed over its first axis
   std::vector<std::vector<std::int64_t>> counts;  // [layer][expert], dense rows included

@@ -4,9 +4,11 @@
 set -euo pipefail
 count=$1
 RANDOM=$2
-afore-trace synth --model glm-4.5-air --layers 1-12 --steps 120 --microbatches 1 --tokens 1024 --seed 1 -o all.jsonl
+afore-trace synth --model glm-4.5-air --layers 1-12 --steps 1000 --microbatches 1 --tokens 1024 --seed 1 -o all.jsonl
+# Delays are drawn from the time that an eighth takes, so that nearly all kills hit a recorder at work.
+head -n 1500 all.jsonl > eighth.jsonl
 begin=$(date +%s%N)
-afore-trace record all.jsonl --fsync none -o whole.afl
+afore-trace record eighth.jsonl --fsync none -o eighth.afl
 duration_us=$((($(date +%s%N) - begin) / 1000))
 whole=0 torn=0 empty=0 bad=0
 for ((i = 0; i < count; i++)); do

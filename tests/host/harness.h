@@ -27,7 +27,7 @@ struct Shape {
     return planner.policy + " " + to_string(planner.limits.objective) + ", " + std::to_string(c.attention_workers) +
            ":" + std::to_string(c.ffn_workers) + " workers, " + std::to_string(sim.model.experts) + " experts, " +
            std::to_string(c.redundant_slots) + " slots, " + std::to_string(c.microbatches) + " microbatches" +
-           (sim.overlap ? "" : ", no overlap");
+           (sim.overlap ? "" : ", no overlap") + (sim.shared_chunk_bytes < 0 ? "" : ", shared links");
   }
 };
 
@@ -62,6 +62,7 @@ inline Shape random_shape(Draw& draw, int max_workers = 6, int max_experts = 8) 
   s.planner.limits.gain_rule = draw(3) == 0;
   s.planner.limits.objective = draw(2) ? Objective::time : Objective::tiles;
   if (draw(2)) s.planner.window_ns = draw(200'000);
+  if (draw(3) == 0) s.sim.shared_chunk_bytes = draw(1'200);
   return s;
 }
 

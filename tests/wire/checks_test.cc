@@ -185,7 +185,7 @@ TEST(Checks, Results) {
             "stdin:2: /layer: layer 4 is out of range, there are 4");
   EXPECT_EQ(error_after_header(replaced(operation, "\"end_ns\":6", "\"end_ns\":4")),
             "stdin:2: /end_ns: the operation ends before it starts");
-  const std::string completion = to_json(Completion{"r", 1, 1, "stop", {1}, "x"});
+  const std::string completion = to_json(Completion{"r", 1, 1, "stop", {1}, "x", "", {}});
   EXPECT_EQ(error_after_header(replaced(completion, "stop", "bored")),
             "stdin:2: /finish_reason: unknown finish_reason \"bored\" | "
             "reasons are stop, length, timeout, cancelled and rejected");

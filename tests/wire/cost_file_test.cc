@@ -34,7 +34,14 @@ TEST(CostFile, WrittenForm) {
             R"({"name":"h100","flops_per_s":9.89e+14,"flops_efficiency":0.6,"memory_bytes_per_s":3.35e+12,)"
             R"("memory_efficiency":0.8,"link_bytes_per_s":4.5e+11,"link_efficiency":0.8,"link_latency_ns":10000,)"
             R"("copy_bytes_per_s":3.6e+11,"copy_latency_ns":10000,"ffn_c0_ns":5000,"attention_c0_ns":5000,)"
-            R"("control_latency_ns":2000,"scheduler_ns":10000,"sampling_ns":20000})");
+            R"("control_latency_ns":2000,"scheduler_ns":10000,"sampling_ns":20000,"source_bytes_per_s":5.12e+10})");
+}
+
+TEST(CostFile, TheRateOfTheSourceMayBeAbsent) {
+  const std::string text = replaced(h100(), R"(,"source_bytes_per_s":5.12e+10)", "");
+  EXPECT_EQ(parse_cost_file(text, "x").source_bytes_per_s, HardwareProfile{}.source_bytes_per_s);
+  EXPECT_EQ(error_in(replaced(h100(), "5.12e+10", "0.5")),
+            "h.json: /source_bytes_per_s: a rate must be from 1 to 1e20 per second");
 }
 
 TEST(CostFile, RatesMayBeIntegersAndTextMayBeIndented) {

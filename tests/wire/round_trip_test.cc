@@ -231,7 +231,8 @@ TEST(RoundTrip, Operation) {
 
 TEST(RoundTrip, Completion) {
   for (const char* reason : {"stop", "length", "timeout", "cancelled", "rejected"}) {
-    const Completion back = round_trip(Completion{"r7", 12, 2, reason, {17, 4095}, "caf\u00e9 \u4e16 \"x\"\t\x01\x7f"});
+    const Completion back =
+        round_trip(Completion{"r7", 12, 2, reason, {17, 4095}, "caf\u00e9 \u4e16 \"x\"\t\x01\x7f", "", {}});
     EXPECT_EQ(back.id, "r7");
     EXPECT_EQ(back.prompt_tokens, 12);
     EXPECT_EQ(back.output_tokens, 2);
@@ -242,7 +243,7 @@ TEST(RoundTrip, Completion) {
 }
 
 TEST(RoundTrip, BytesThatAreNotUtf8AreReplaced) {
-  Completion completion{"r", 0, 0, "stop", {}, "a\xFF\xC3(\xED\xA0\x80\xE4\xB8"};
+  Completion completion{"r", 0, 0, "stop", {}, "a\xFF\xC3(\xED\xA0\x80\xE4\xB8", "", {}};
   const std::string lost = "\xEF\xBF\xBD";
   EXPECT_EQ(round_trip(completion).text, "a" + lost + lost + "(" + lost + lost + lost + lost + lost);
 }
@@ -256,10 +257,12 @@ Summary full_summary() {
   s.total_input_tokens = 3;
   s.total_output_tokens = 4;
   s.request_throughput = 0.1;
+  s.request_goodput = 0.05;
+  s.max_concurrent_requests = 15;
   s.output_throughput = 1e22;
   s.total_token_throughput = 1.0 / 3;
-  s.ttft = {1.5, 2.5, 3.5, 4.5, 100};
-  s.itl = {1.25, {}, 3.25, {}, 7};
+  s.ttft = {1.5, 2.5, 0.75, 3.5, 4.5, 100};
+  s.itl = {1.25, {}, {}, 3.25, {}, 7};
   s.policy = "afore";
   s.host = "sim";
   s.targets = 5;
@@ -276,28 +279,46 @@ Summary full_summary() {
   s.exposed_ns = 0;
   s.exposed_targets = 12;
   s.slot_waits = 13;
+  s.migrating_share = 0.25;
+  s.itl_during_migration = {{}, 6.5, {}, {}, 7.5, 200};
   s.step_ns = 14.5;
   s.plan_ns = Summary::PlanTime{1, 2, 3};
+  s.injected = 16;
+  s.queued = 17;
+  s.running = 18;
+  s.rejected = 19;
+  s.timed_out = 20;
+  s.peak_queued = 21;
+  s.peak_running = 22;
+  s.mean_queue_ms = 23.5;
+  s.saturation = "STABLE";
   s.interrupted = true;
   s.notes = {{"a note", "with \"quotes\""}, {"window_source", "flag"}};
   return s;
 }
 
 TEST(RoundTrip, Summary) {
-  EXPECT_EQ(
-      to_json(full_summary()),
-      R"({"kind":"summary","producer":"afore-serve 0.1.0","duration":12.0,"completed":1,"failed":2,)"
-      R"("total_input_tokens":3,"total_output_tokens":4,"request_throughput":0.1,"output_throughput":1e+22,)"
-      R"("total_token_throughput":0.3333333333333333,"mean_ttft_ms":1.5,"median_ttft_ms":2.5,"p95_ttft_ms":3.5,)"
-      R"("p99_ttft_ms":4.5,"mean_tpot_ms":null,"median_tpot_ms":null,"p95_tpot_ms":null,"p99_tpot_ms":null,)"
-      R"("mean_itl_ms":1.25,"median_itl_ms":null,"p95_itl_ms":3.25,"p99_itl_ms":null,"mean_e2el_ms":null,)"
-      R"("median_e2el_ms":null,"p95_e2el_ms":null,"p99_e2el_ms":null,"afore":{"policy":"afore","host":"sim",)"
-      R"("device":null,"targets":5,"certified_targets":4,"imbalance_tokens":1.5,"imbalance_tiles":null,)"
-      R"("load_over_bound":null,"balancedness":null,"gain_captured":-0.25,"gain_captured_tiles":0.5,"copies":6,"copied_bytes":7,"ffn_ns":8.5,)"
-      R"("ffn_ns_before":9.5,"migration_ns":10.5,"window_ns":11.5,"exposed_ns":0.0,"slack_ns":null,)"
-      R"("exposed_targets":12,"slot_waits":13,"step_ns":14.5,"plan_ns":{"mean":1.0,"p50":2.0,"p99":3.0},)"
-      R"("ttft_n":100,"tpot_n":0,"itl_n":7,"e2el_n":0,"interrupted":true,"a note":"with \"quotes\"",)"
-      R"("window_source":"flag"}})");
+  EXPECT_EQ(to_json(full_summary()),
+            R"({"kind":"summary","producer":"afore-serve 0.1.0","duration":12.0,"completed":1,"failed":2,)"
+            R"("total_input_tokens":3,"total_output_tokens":4,"request_throughput":0.1,"request_goodput":0.05,)"
+            R"("output_throughput":1e+22,"total_token_throughput":0.3333333333333333,"max_concurrent_requests":15,)"
+            R"("mean_ttft_ms":1.5,"median_ttft_ms":2.5,"std_ttft_ms":0.75,"p95_ttft_ms":3.5,"p99_ttft_ms":4.5,)"
+            R"("mean_tpot_ms":null,"median_tpot_ms":null,"std_tpot_ms":null,"p95_tpot_ms":null,"p99_tpot_ms":null,)"
+            R"("mean_itl_ms":1.25,"median_itl_ms":null,"std_itl_ms":null,"p95_itl_ms":3.25,"p99_itl_ms":null,)"
+            R"("mean_e2el_ms":null,"median_e2el_ms":null,"std_e2el_ms":null,"p95_e2el_ms":null,"p99_e2el_ms":null,)"
+            R"("afore":{"policy":"afore","host":"sim",)"
+            R"("device":null,"targets":5,"certified_targets":4,"imbalance_tokens":1.5,"imbalance_tiles":null,)"
+            R"("load_over_bound":null,"balancedness":null,"gain_captured":-0.25,"gain_captured_tiles":0.5,"copies":6,)"
+            R"("copied_bytes":7,"ffn_ns":8.5,)"
+            R"("ffn_ns_before":9.5,"migration_ns":10.5,"window_ns":11.5,"exposed_ns":0.0,"slack_ns":null,)"
+            R"("exposed_targets":12,"slot_waits":13,"migrating_share":0.25,"median_itl_during_migration_ms":6.5,)"
+            R"("p99_itl_during_migration_ms":7.5,"itl_during_migration_n":200,)"
+            R"("median_itl_outside_migration_ms":null,"p99_itl_outside_migration_ms":null,)"
+            R"("itl_outside_migration_n":0,"step_ns":14.5,"plan_ns":{"mean":1.0,"p50":2.0,"p99":3.0},)"
+            R"("ttft_n":100,"tpot_n":0,"itl_n":7,"e2el_n":0,"injected":16,"queued":17,"running":18,"rejected":19,)"
+            R"("timed_out":20,"peak_queued":21,"peak_running":22,"mean_queue_ms":23.5,"saturation":"STABLE",)"
+            R"("interrupted":true,"a note":"with \"quotes\"",)"
+            R"("window_source":"flag"}})");
   const Summary s = full_summary();
   const Summary back = round_trip(s);  // the same bytes again: every field above was read
   EXPECT_EQ(back.total_token_throughput, s.total_token_throughput);

@@ -49,6 +49,7 @@ class PlanRun {
   std::unique_ptr<pipeline::Yardstick> yardstick_;
   std::vector<double> plan_ns_;
   bool explained_ = false;
+  bool saw_request_ = false, saw_demand_ = false;
 };
 
 void PlanRun::begin(const std::optional<Header>& header) {
@@ -146,7 +147,9 @@ void PlanRun::run() {
         made.planner = rest.planner;
         if (wants("header")) out_.write_line(wire::to_json(made));
       }
+      saw_request_ = saw_request_ || std::holds_alternative<RequestRecord>(record);
       if (const auto* demand = std::get_if<Demand>(&record)) {
+        saw_demand_ = true;
         on_demand(*demand);
       } else if (std::holds_alternative<Plan>(record)) {
         on_planned_record("plan");
@@ -165,6 +168,11 @@ void PlanRun::run() {
     if (error.kind() == ErrorKind::interrupted) finish(true);
     else if (error.kind() != ErrorKind::io) out_.flush();
     throw;
+  }
+  if (saw_request_ && !saw_demand_) {
+    out_.flush();
+    throw Error(ErrorKind::data, stream_.lines().name() + ": the stream has requests and no demand to plan",
+                "serve them: afore-serve replay --policy afore makes their demand and plans it");
   }
   if (explain_ && !explained_)
     throw Error(ErrorKind::usage, "the stream has no target " + flags_.explain,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/record_stream.h"
+#include "util/error.h"
 #include "util/line_io.h"
 #include "verify/verify.h"
 #include "wire/wire.h"
@@ -27,7 +28,16 @@ void run_verify(const VerifyOptions& o) {
   wire::RecordDecoder decoder(reader.name(), {.allow_drop = true, .top_k = std::nullopt});
   verify::Verifier verifier;
   std::string_view line;
-  while (reader.next(line)) verifier.feed(decoder.decode(line, reader.line_number()));
+  while (reader.next(line)) {
+    const Record record = decoder.decode(line, reader.line_number());
+    const auto* unknown = std::get_if<UnknownRecord>(&record);
+    if (unknown != nullptr && unknown->kind == "membership")
+      throw Error(ErrorKind::data,
+                  fmt::format("{}:{}: workers were lost here, and what stands then is not in the stream", reader.name(),
+                              reader.line_number()),
+                  "the simulator checks such runs while they run");
+    verifier.feed(record);
+  }
   cli::warn_of_losses(reader);
   verifier.finish();
 

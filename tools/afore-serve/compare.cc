@@ -5,12 +5,13 @@
 #include <memory>
 #include <optional>
 
+#include "afore-serve/compare_tables.h"
 #include "afore-serve/feed.h"
 #include "afore-serve/replay.h"
+#include "afore-serve/requests.h"
 #include "afore-serve/setup.h"
 #include "common/publish.h"
 #include "pipeline/plan_source.h"
-#include "report/table.h"
 #include "util/error.h"
 
 namespace afore::serve {
@@ -38,53 +39,6 @@ std::vector<std::string> split_policies(const std::string& text) {
   return names;
 }
 
-std::string number(const std::optional<double>& value, int digits, double scale = 1) {
-  return value ? fmt::format("{:.{}f}", *value * scale, digits) : "-";
-}
-
-std::string percent_more(const std::optional<double>& value, const std::optional<double>& base) {
-  if (!value || !base || *base == 0) return "-";
-  return fmt::format("{:+.1f}%", (*value / *base - 1) * 100);
-}
-
-// Two tables, so that each fits a terminal. `tiles`: the gain is that of the objective, in tiles; otherwise in FFN
-// time.
-std::string tables(const std::vector<Summary>& rows, bool tiles) {
-  using Align = report::Align;
-  report::Table speed({{"policy", Align::left},
-                       {"tokens/s"},
-                       {"vs first"},
-                       {"FFN us"},
-                       {"vs first"},
-                       {"exposed us"},
-                       {"step ms"},
-                       {"ITL p50 ms"},
-                       {"ITL p95 ms"},
-                       {tiles ? "tile gain captured" : "gain captured"}});
-  report::Table balance({{"policy", Align::left},
-                         {"tiles max/mean"},
-                         {"tokens max/mean"},
-                         {"tiles/bound"},
-                         {"certified"},
-                         {"copies/target"},
-                         {"copied GiB"}});
-  const Summary& first = rows.front();
-  for (const Summary& s : rows) {
-    const double targets = static_cast<double>(std::max<std::int64_t>(1, s.targets));
-    speed.add_row({s.policy, number(s.total_token_throughput, 0),
-                   percent_more(s.total_token_throughput, first.total_token_throughput), number(s.ffn_ns, 1, 1e-3),
-                   percent_more(s.ffn_ns, first.ffn_ns), number(s.exposed_ns, 2, 1e-3), number(s.step_ns, 3, 1e-6),
-                   number(s.itl.median, 3), number(s.itl.p95, 3),
-                   number(tiles ? s.gain_captured_tiles : s.gain_captured, 3)});
-    balance.add_row({s.policy, number(s.imbalance_tiles, 3), number(s.imbalance_tokens, 3),
-                     number(s.load_over_bound, 3),
-                     fmt::format("{:.1f}%", 100.0 * static_cast<double>(s.certified_targets) / targets),
-                     fmt::format("{:.3f}", static_cast<double>(s.copies) / targets),
-                     fmt::format("{:.2f}", static_cast<double>(s.copied_bytes) / (1024.0 * 1024 * 1024))});
-  }
-  return speed.aligned() + "\n" + balance.aligned();
-}
-
 class Comparison {
  public:
   explicit Comparison(const ServeFlags& flags)
@@ -97,15 +51,15 @@ class Comparison {
     if (!flags_.summaries.empty()) cli::check_can_publish(flags_.summaries, false, kOverwriteHint);
     interrupted_ = cli::catch_interrupts();
     stream_.lines().stop_when(interrupted_);
+    if (stream_.next()) {
+      if (is_request_stream(stream_.header())) return serve_requests();
+      refuse_request_flags(flags_.requests);
+      stream_.again();
+    }
     FeedHandler handler;
     handler.begin = [this](const std::optional<Header>& header, std::string_view) {
       refuse_aggregate(header);
-      std::optional<Header> known = header ? *header : made_header(flags_);
-      if (known->planner && !flags_.ignore_plans)
-        throw Error(ErrorKind::usage, "the stream already has plans",
-                    "give --ignore-plans to compare policies on its demand");
-      known->planner.reset();
-      setup_ = cli::resolve(flags_.planning, known, "static");
+      begin(header ? *header : made_header(flags_));
     };
     handler.pass = [](std::string_view, std::string_view) {};
     handler.placement = [](const PlacementRecord&) {};
@@ -114,13 +68,49 @@ class Comparison {
       Feed(stream_, false, std::move(handler)).run();
       for (Lane& lane : lanes_) lane.host->finish();
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::interrupted) report(true);
+      if (error.kind() == ErrorKind::interrupted) report(lane_summaries(), true);
       throw;
     }
-    report(false);
+    report(lane_summaries(), false);
   }
 
  private:
+  void begin(std::optional<Header> known) {
+    if (known->planner && !flags_.ignore_plans)
+      throw Error(ErrorKind::usage, "the stream already has plans",
+                  "give --ignore-plans to compare policies on its demand");
+    known->planner.reset();
+    setup_ = cli::resolve(flags_.planning, known, "static");
+  }
+
+  // One closed loop after another: each policy sees the same requests, and a load that reacts to its own speed.
+  void serve_requests() {
+    begin(stream_.header());
+    host::ClosedLoopOptions options = closed_loop_options(flags_, *setup_);
+    std::vector<host::IncomingRequest> requests;
+    RequestFeed feed(stream_, [](std::string_view, std::string_view) {});
+    for (host::IncomingRequest request; feed.next(request);) requests.push_back(std::move(request));
+    std::vector<Summary> rows;
+    for (const std::string& policy : policies_) {
+      options.planner.policy = policy;
+      host::ClosedLoop loop(options, {});
+      std::size_t next = 0;
+      const bool cut = loop.run(
+          [&](host::IncomingRequest& request) {
+            if (next == requests.size()) return false;
+            request = requests[next++];
+            return true;
+          },
+          interrupted_);
+      rows.push_back(loop.summary());
+      rows.back().policy = policy;
+      if (!cut) continue;
+      report(std::move(rows), true);
+      throw Error(ErrorKind::interrupted, "interrupted");
+    }
+    report(std::move(rows), false);
+  }
+
   void start(int experts) {
     complete_model(*setup_, experts);
     yardstick_ = std::make_unique<pipeline::Yardstick>(setup_->cluster, setup_->cost, setup_->planner.limits.objective);
@@ -144,27 +134,34 @@ class Comparison {
     }
   }
 
-  void report(bool interrupted) {
+  std::vector<Summary> lane_summaries() {
     if (lanes_.empty()) throw Error(ErrorKind::data, stream_.lines().name() + ": the stream has no demand", "");
     std::vector<Summary> rows;
     for (const Lane& lane : lanes_) {
-      Summary& summary = rows.emplace_back(lane.host->summary());
+      rows.push_back(lane.host->summary());
+      rows.back().policy = lane.policy;
+    }
+    return rows;
+  }
+
+  void report(std::vector<Summary> rows, bool interrupted) {
+    const bool tiles = setup_->planner.limits.objective == Objective::tiles;
+    std::string json;
+    for (Summary& summary : rows) {
       summary.producer = cli::producer("afore-serve");
-      summary.policy = lane.policy;
       summary.interrupted = interrupted;
       stream_.note_losses(summary);
       summary.notes["cost"] = setup_->profile.name;
       summary.notes["objective"] = to_string(setup_->planner.limits.objective);
+      json += wire::to_json(summary) + "\n";
     }
-    std::string json;
-    for (const Summary& summary : rows) json += wire::to_json(summary) + "\n";
     ByteWriter out("-");
-    out.write(flags_.format == "json" ? json
-                                      : heading() + tables(rows, setup_->planner.limits.objective == Objective::tiles));
+    if (flags_.format == "json") out.write(json);
+    else out.write(heading() + (rows[0].injected ? request_table(rows) + "\n" : "") + tables(rows, tiles));
     out.finish();
     if (!flags_.summaries.empty()) cli::publish(flags_.summaries, json, false, kOverwriteHint);
-    for (const Lane& lane : lanes_)
-      if (lane.policy == "eplb" && lane.host->summary().copies == 0 && !interrupted)
+    for (const Summary& summary : rows)
+      if (summary.policy == "eplb" && summary.copies == 0 && !interrupted)
         cli::warn("eplb copied nothing after warm-up: --eplb-interval or --eplb-step-bytes left it no chance");
   }
 

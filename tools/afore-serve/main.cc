@@ -1,5 +1,6 @@
 // afore-serve: the AFD pipeline. Today its host is the simulator.
 #include "afore-serve/replay.h"
+#include "afore-serve/requests.h"
 #include "common/cli.h"
 #include "common/record_stream.h"
 
@@ -14,6 +15,14 @@ void add_common(CLI::App& app, ServeFlags& flags) {
   afore::cli::add_int(app, "--kv-tokens", flags.kv_tokens, "Cached tokens per token, for streams without batch records",
                       0, 1 << 24);
   app.add_flag("--ignore-plans", flags.ignore_plans, "Use only the demand of a stream that has plans");
+  afore::cli::add_choice(app, "--links", flags.links,
+                         "Copies on links of their own, or on those of the hidden states (shared)", {"own", "shared"});
+  app.add_option("--copy-chunk", flags.copy_chunk, "On shared links: bytes of a copy before hidden states go ahead")
+      ->capture_default_str();
+  app.add_option("--faults", flags.faults,
+                 "What goes wrong, like kill:F2@12ms,pause:A0@3ms+2ms,slow@1ms+5ms=4 (docs/faults.md)");
+  afore::cli::add_int(app, "--fault-seed", flags.fault_seed, "Seed of what faults leave to chance");
+  afore::serve::add_request_flags(app, flags.requests);
   app.add_flag("--allow-drop", flags.allow_drop, "Accept demand that sums to less than tokens x top-k");
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "afore-serve/feed.h"
+#include "afore-serve/requests.h"
 #include "afore-serve/setup.h"
 #include "pipeline/plan_source.h"
 #include "pipeline/planner.h"
@@ -27,7 +28,9 @@ class Replay {
   void on_target(const Demand& demand, const Batch* batch, const Plan* plan);
   void start(int experts, const Plan* first);
   void set_placement(const PlacementRecord& record);
+  void emit_plan(const pipeline::PlannedTarget& planned);
   void finish(bool interrupted);
+  bool serve_requests();
   bool plans_anew() const { return !flags_.planning.policy.empty(); }
   bool wants(std::string_view kind) const { return flags_.only.empty() || flags_.only == kind; }
   template <class R>
@@ -43,10 +46,11 @@ class Replay {
   std::optional<cli::Setup> setup_;
   std::unique_ptr<pipeline::Planner> planner_;  // with --policy
   std::unique_ptr<pipeline::EmbeddedPlans> plans_;
+  std::unique_ptr<pipeline::PlanSource> live_;  // instead of both, where faults may make plans void
   std::unique_ptr<host::SimHost> host_;
   std::unique_ptr<pipeline::Yardstick> yardstick_;
   std::vector<PlacementRecord> early_;  // before the first target
-  bool saw_plan_ = false;
+  bool saw_plan_ = false, saw_request_ = false;
 };
 
 void Replay::begin(const std::optional<Header>& header, std::string_view raw) {
@@ -72,7 +76,11 @@ void Replay::begin(const std::optional<Header>& header, std::string_view raw) {
 void Replay::start(int experts, const Plan* first) {
   complete_model(*setup_, experts);
   plans_ = std::make_unique<pipeline::EmbeddedPlans>(setup_->model, setup_->cluster, setup_->cost);
-  if (plans_anew())
+  host::SimOptions options = sim_options(flags_, *setup_);
+  if (plans_anew() && !options.faults.empty())
+    live_ = pipeline::live_plans(setup_->model, setup_->cluster, setup_->cost, setup_->planner,
+                                 [this](const pipeline::PlannedTarget& planned) { emit_plan(planned); });
+  else if (plans_anew())
     planner_ = std::make_unique<pipeline::Planner>(setup_->model, setup_->cluster, setup_->cost, setup_->planner);
   // Plans of the stream are measured by the objective they were made for.
   const bool planned = !plans_anew() && !flags_.ignore_plans && header_->planner;
@@ -84,42 +92,67 @@ void Replay::start(int experts, const Plan* first) {
     if (saw_plan_) emit("observed", observed);
   };
   if (flags_.timeline) sink.operation = [this](const Operation& operation) { emit("operation", operation); };
-  host::SimOptions options = sim_options(flags_, *setup_);
+  sink.membership = [this](const Membership& membership) { emit("membership", membership); };
   // A stream planned without overlap is run without it: its plans say so.
   if (first != nullptr && first->window_source == "no_overlap") options.overlap = false;
-  host_ = std::make_unique<host::SimHost>(options, *plans_, std::move(sink));
+  host_ = std::make_unique<host::SimHost>(options, live_ ? *live_ : *plans_, std::move(sink));
 }
 
 void Replay::set_placement(const PlacementRecord& record) {
-  plans_->on_placement(record);
+  (live_ ? *live_ : *plans_).on_placement(record);
   if (planner_) planner_->set_placement(record);
 }
 
-// With --policy the plan is made here, right behind its demand: planning depends on the stream's order alone.
+void Replay::emit_plan(const pipeline::PlannedTarget& planned) {
+  if (planned.before) emit("placement", *planned.before);
+  emit("plan", planned.plan);
+  if (planned.completed) emit("placement", *planned.completed);
+  saw_plan_ = true;
+}
+
+// With --policy the plan is made here, right behind its demand: planning depends on the stream's order alone. Under
+// faults it is made when the scheduler makes it, and again after a loss.
 void Replay::on_target(const Demand& demand, const Batch* batch, const Plan* plan) {
   if (*interrupted_ != 0) throw Error(ErrorKind::interrupted, "interrupted");
   if (!host_) start(static_cast<int>(demand.counts.size()), plan);
   pipeline::PlannedTarget planned;
   if (planner_) {
     planned = planner_->plan(demand);
-    if (planned.before) emit("placement", *planned.before);
-    emit("plan", planned.plan);
-    if (planned.completed) emit("placement", *planned.completed);
+    emit_plan(planned);
     plan = &planned.plan;
   }
   if (plan != nullptr) saw_plan_ = true;
-  plans_->push(demand, plan);
+  if (!live_) plans_->push(demand, plan);
   host_->push(demand, batch, yardstick_->measure(demand));
+}
+
+// True when the stream was one of requests, and they were served.
+bool Replay::serve_requests() {
+  try {
+    if (!stream_.next()) return false;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted) finish(true);
+    throw;
+  }
+  if (is_request_stream(stream_.header())) {
+    replay_requests(flags_, stream_, out_, interrupted_);
+    return true;
+  }
+  stream_.again();
+  refuse_request_flags(flags_.requests);
+  return false;
 }
 
 void Replay::run() {
   interrupted_ = cli::catch_interrupts();
   stream_.lines().stop_when(interrupted_);
+  if (serve_requests()) return;
   FeedHandler handler;
   handler.begin = [this](const std::optional<Header>& header, std::string_view raw) { begin(header, raw); };
   handler.pass = [this](std::string_view raw, std::string_view kind) {
     if (kind == "plan" && plans_anew() && !flags_.ignore_plans)
       throw Error(ErrorKind::usage, "--policy on a stream that already has plans", "give --ignore-plans to plan anew");
+    saw_request_ = saw_request_ || kind == "request";
     const bool dropped = flags_.ignore_plans && (kind == "plan" || kind == "placement" || kind == "observed");
     if (wants(kind) && !dropped) out_.write_line(raw);
   };
@@ -134,6 +167,9 @@ void Replay::run() {
   try {
     Feed(stream_, !plans_anew() && !flags_.ignore_plans, std::move(handler)).run();
     if (host_) host_->finish();
+    else if (saw_request_)
+      throw Error(ErrorKind::data, stream_.lines().name() + ": the stream has requests, plans and no demand",
+                  "serve requests before they are planned: afore-serve replay --policy P");
   } catch (const Error& error) {
     // What was done before stands: results of whole targets, and on an interrupt a marked summary.
     if (error.kind() == ErrorKind::interrupted) finish(true);

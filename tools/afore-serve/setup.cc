@@ -1,8 +1,27 @@
 #include "afore-serve/setup.h"
 
+#include <algorithm>
+
 #include "util/error.h"
 
 namespace afore::serve {
+namespace {
+
+void set_faults(const ServeFlags& flags, const cli::Setup& setup, host::SimOptions& options) {
+  if (flags.faults.empty()) return;
+  options.faults = host::parse_faults(flags.faults);
+  options.fault_seed = static_cast<std::uint64_t>(flags.fault_seed);
+  options.reload_ns = reload_ns(setup.profile, setup.cost);
+  host::check_faults(options.faults, static_cast<int>(setup.cluster.attention_workers),
+                     static_cast<int>(setup.cluster.ffn_workers));
+  const bool kills = std::any_of(options.faults.begin(), options.faults.end(),
+                                 [](const host::Fault& fault) { return fault.kind == host::FaultKind::kill; });
+  if (kills && setup.model.moe_layers.empty())
+    throw Error(ErrorKind::usage, "--faults kills a worker, and the model's layers are not known",
+                "give --model PRESET, or a header that has moe_layers");
+}
+
+}  // namespace
 
 host::SimOptions sim_options(const ServeFlags& flags, const cli::Setup& setup) {
   host::SimOptions options;
@@ -12,6 +31,11 @@ host::SimOptions sim_options(const ServeFlags& flags, const cli::Setup& setup) {
   options.pipeline_cost = pipeline_cost(setup.profile, setup.sized);
   options.overlap = setup.planner.overlap;
   options.kv_tokens = flags.kv_tokens;
+  if (flags.links == "shared") {
+    options.shared_chunk_bytes = cli::parse_bytes(flags.copy_chunk);
+    if (options.shared_chunk_bytes < 1) throw Error(ErrorKind::usage, "--copy-chunk must be above 0");
+  }
+  set_faults(flags, setup, options);
   return options;
 }
 

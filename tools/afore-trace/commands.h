@@ -13,5 +13,6 @@ void add_record(CLI::App& app);
 void add_check(CLI::App& app);
 void add_repair(CLI::App& app);
 void add_merge(CLI::App& app);
+void add_fit_cost(CLI::App& app);
 
 }  // namespace afore::cli

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "common/real.h"
 #include "common/record_sink.h"
 #include "util/error.h"
 
@@ -13,10 +14,28 @@ namespace {
 constexpr std::int64_t kMaxConcurrent = 1 << 24;
 constexpr std::int64_t kMaxMicrobatches = 1000;
 constexpr std::int64_t kMaxSteps = std::int64_t{1} << 40;
+constexpr double kMaxReal = 1e6;
 
 // An option of one format, given with the other, is a mistake worth a message.
 void refuse(bool given, const std::string& flag, const std::string& from) {
   if (given) throw Error(ErrorKind::usage, flag + " does not apply to --from " + from, "see afore-trace import --help");
+}
+
+// How rows become steps: of routing-ids alone.
+void refuse_batch_flags(const ImportOptions& o) {
+  refuse(o.concurrent != 0, "--concurrent", o.from);
+  refuse(o.prefill_chunk != 0, "--prefill-chunk", o.from);
+  refuse(!o.phases.empty(), "--phases", o.from);
+  refuse(o.steps != 0, "--steps", o.from);
+  refuse(o.warmup_steps >= 0, "--warmup-steps", o.from);
+}
+
+void refuse_trace_flags(const ImportOptions& o) {
+  refuse(!o.routing.empty(), "--routing", o.from);
+  refuse(o.requests != 0, "--requests", o.from);
+  refuse(o.rate_scale.has_value(), "--rate-scale", o.from);
+  refuse(o.start_s.has_value(), "--start-s", o.from);
+  refuse(o.window_s.has_value(), "--window-s", o.from);
 }
 
 void run_import(const ImportOptions& o) {
@@ -24,14 +43,18 @@ void run_import(const ImportOptions& o) {
     refuse(o.top_k != 0, "--top-k", o.from);
     refuse(o.sample_steps != 0, "--sample-steps", o.from);
     refuse(o.tokens != 0, "--tokens", o.from);
+    refuse_trace_flags(o);
     import_routing_ids(o);
+  } else if (o.from == "azure-csv" || o.from == "mooncake") {
+    refuse_batch_flags(o);
+    refuse(o.top_k != 0, "--top-k", o.from);
+    refuse(o.sample_steps != 0, "--sample-steps", o.from);
+    refuse(o.tokens != 0, "--tokens", o.from);
+    import_requests(o);
   } else {
+    refuse_trace_flags(o);
+    refuse_batch_flags(o);
     refuse(!o.metas.empty(), "--meta", o.from);
-    refuse(o.concurrent != 0, "--concurrent", o.from);
-    refuse(o.prefill_chunk != 0, "--prefill-chunk", o.from);
-    refuse(!o.phases.empty(), "--phases", o.from);
-    refuse(o.steps != 0, "--steps", o.from);
-    refuse(o.warmup_steps >= 0, "--warmup-steps", o.from);
     import_sglang_count(o);
   }
 }
@@ -51,7 +74,8 @@ void warn_of_unknown_sizes(const ModelSpec& model) {
 void add_import(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("import", "Recorded routing as a stream of demand");
   auto o = std::make_shared<ImportOptions>();
-  add_choice(*sub, "--from", o->from, "Format of the input", {"routing-ids", "sglang-count"})->required();
+  add_choice(*sub, "--from", o->from, "Format of the input", {"routing-ids", "sglang-count", "azure-csv", "mooncake"})
+      ->required();
   sub->add_option("FILE", o->inputs,
                   "Input; several NAME=FILE of one model make one workload of several domains (routing-ids)")
       ->required();
@@ -92,6 +116,16 @@ void add_import(CLI::App& app) {
              "At a change of domain: abrupt replaces all live requests, gradual only finished ones",
              {"abrupt", "gradual"})
       ->group(routing);
+
+  const std::string traces = "azure-csv, mooncake";
+  sub->add_option("--routing", o->routing, "Recorded routing that requests read, as FILE of routing-ids; with --meta")
+      ->allow_extra_args(false)
+      ->group(traces);
+  optional_int("--requests", o->requests, "Only the first N requests", 1, kMaxSteps)->group(traces);
+  add_real(*sub, "--rate-scale", o->rate_scale, "Arrivals this many times as dense", kMaxReal)->group(traces);
+  add_real(*sub, "--start-s", o->start_s, "Leave out what arrives before this second of the trace", kMaxReal)
+      ->group(traces);
+  add_real(*sub, "--window-s", o->window_s, "Only this many seconds from there", kMaxReal)->group(traces);
 
   const std::string counts = "sglang-count";
   optional_int("--top-k", o->top_k, "Experts per token (default: the preset's)", 1, 1024)->group(counts);

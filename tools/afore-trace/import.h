@@ -1,6 +1,7 @@
 #pragma once
 // Options of `afore-trace import`, shared by its formats.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct ImportOptions {
   std::int64_t steps = 0, warmup_steps = -1;       // 0 and -1 = not given
   // sglang-count
   std::int64_t top_k = 0, sample_steps = 0, tokens = 0;  // 0 = not given
+  // azure-csv, mooncake
+  std::vector<std::string> routing;  // as inputs, one per meta
+  std::int64_t requests = 0;         // 0 = not given
+  std::optional<double> rate_scale, start_s, window_s;
 };
 
 // Once per run, where the header will lack what planning needs; names the presets with as many experts.
@@ -27,5 +32,6 @@ void warn_of_unknown_sizes(const ModelSpec& model);
 
 void import_routing_ids(const ImportOptions& options);
 void import_sglang_count(const ImportOptions& options);
+void import_requests(const ImportOptions& options);  // azure-csv, mooncake
 
 }  // namespace afore::cli

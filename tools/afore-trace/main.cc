@@ -14,5 +14,6 @@ int main(int argc, char** argv) {
                                  afore::cli::add_check(app);
                                  afore::cli::add_repair(app);
                                  afore::cli::add_merge(app);
+                                 afore::cli::add_fit_cost(app);
                                });
 }

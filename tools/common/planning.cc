@@ -40,8 +40,8 @@ HardwareProfile resolve_profile(const PlanningFlags& flags, const std::optional<
 }  // namespace
 
 std::vector<std::string> record_kinds() {
-  return {"header", "batch",    "demand",    "routing",    "placement",
-          "plan",   "observed", "operation", "completion", "summary"};
+  return {"header",    "sequence", "request",  "batch",     "demand",     "routing",
+          "placement", "plan",     "observed", "operation", "completion", "summary"};
 }
 
 void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {

@@ -46,6 +46,8 @@ std::string_view kind_of(const Record& record) {
     std::string_view operator()(const Plan&) { return "plan"; }
     std::string_view operator()(const Observed&) { return "observed"; }
     std::string_view operator()(const Operation&) { return "operation"; }
+    std::string_view operator()(const SequenceRecord&) { return "sequence"; }
+    std::string_view operator()(const RequestRecord&) { return "request"; }
     std::string_view operator()(const Completion&) { return "completion"; }
     std::string_view operator()(const Summary&) { return "summary"; }
     std::string_view operator()(const UnknownRecord& record) { return record.kind; }

@@ -2,6 +2,7 @@
 // Records with their raw lines, from a file or standard input.
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "common/cli.h"
 #include "util/line_io.h"
@@ -29,6 +30,7 @@ class RecordStream {
 
   // False at the end, after a warning about what a damaged log lacks. `raw` is valid until the next call.
   bool next() {
+    if (std::exchange(again_, false)) return true;
     if (!lines_.next(raw_)) {
       warn_of_losses(lines_);
       return false;
@@ -36,6 +38,8 @@ class RecordStream {
     record_ = decoder_.decode(raw_, lines_.line_number());
     return true;
   }
+  // The next call of next() stays at this record.
+  void again() { again_ = true; }
   std::string_view raw() const { return raw_; }
   const Record& record() const { return record_; }
   const std::optional<Header>& header() const { return decoder_.header(); }
@@ -48,6 +52,7 @@ class RecordStream {
   wire::RecordDecoder decoder_;
   std::string_view raw_;
   Record record_;
+  bool again_ = false;
 };
 
 }  // namespace afore::cli

@@ -8,13 +8,18 @@
 #include <vector>
 
 #include "core/cost_model.h"
+#include "device/sim/copy_traffic.h"
 
 namespace afore::device {
 
 class SimLinks {
  public:
-  SimLinks(const PipelineCost& cost, int attention_workers, int ffn_workers);
+  // `copies`: what else is on the FFN workers' links, nullptr where copies have links of their own. Outlives this.
+  SimLinks(const PipelineCost& cost, int attention_workers, int ffn_workers, CopyTraffic* copies = nullptr);
 
+  // What is left at `now_ns` of the last transfer on a worker's link.
+  Nanos remaining_in(int worker, Nanos now_ns) const;
+  Nanos remaining_out(int worker, Nanos now_ns) const;
   // From now on a transfer takes `factor` times as long (1 = as the cost model says).
   void slow_down(double factor) { slowdown_ = factor; }
 
@@ -32,10 +37,13 @@ class SimLinks {
 
  private:
   Nanos transfer_ns(std::int64_t rows, std::int64_t times = 1) const;
+  Nanos wait_for_chunk(int worker, CopyTraffic::Way way, Nanos at_ns, Nanos duration_ns);
 
   PipelineCost cost_;
+  CopyTraffic* copies_;
   double slowdown_ = 1;
   std::vector<Nanos> a_out_, a_in_, f_in_, f_out_;  // port free at
+  std::vector<Nanos> f_in_ns_, f_out_ns_;           // how long the last transfer takes
 };
 
 }  // namespace afore::device

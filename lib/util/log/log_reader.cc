@@ -303,9 +303,10 @@ bool LogReader::Impl::finish() {
   if (report.ended) return false;
   if (promised_line > report.next_line) reach(promised_line);
   if (recover == Recover::strict)
-    throw Error(ErrorKind::data,
-                fmt::format("{}:{}: the log has no end marker, its writer was stopped", name, report.lines + 1),
-                "--recover tail reads it; lines that were written whole are good");
+    throw Error(
+        ErrorKind::data,
+        fmt::format("{}:{}: the log has no end marker, its writer was stopped or still writes", name, report.lines + 1),
+        "--recover tail reads it; lines that were written whole are good");
   return false;
 }
 

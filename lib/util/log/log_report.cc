@@ -26,8 +26,8 @@ std::string describe_losses(const LogReport& report) {
     return text + "; " + lost;
   }
   if (!report.ended) {
-    std::string text = "the log has no end marker, its writer was stopped";
-    if (report.lost_bytes > 0) text += fmt::format(" inside a frame: {}", lost);
+    std::string text = "the log has no end marker, its writer was stopped or still writes";
+    if (report.lost_bytes > 0) text += "; " + lost;
     return text;
   }
   return report.continued ? "the log goes on in its next segment, which was not read" : "";

@@ -29,3 +29,10 @@ for source in last_step window; do
 done
 afore-serve compare --workers 6 --tile-tokens 16 --eplb-interval 3 --window-us 200 stream | hash 'compare'
 afore-serve compare --workers 6 --tile-tokens 16 --eplb-interval 3 --format json --overlap off stream | hash 'compare, no overlap'
+source "$AFORE_SOURCE_DIR/tests/data/tiny_requests.sh"
+hash 'import requests' < requests
+for policy in static eplb afore ideal; do
+  afore-serve replay --timeline --policy $policy --workers 6 --slots 1 --tile-tokens 16 --eplb-interval 3 --window-us 200 \
+    --max-num-seqs 4 --max-queue-ms 20 --timeout-s 0.05 --goodput 'ttft:3 tpot:1' requests | hash "serve requests $policy"
+done
+afore-serve compare --workers 6 --tile-tokens 16 --eplb-interval 3 --format json requests | hash 'compare requests'

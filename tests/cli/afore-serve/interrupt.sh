@@ -24,3 +24,8 @@ try() {
 try afore-serve replay --policy afore --workers 4
 try afore-serve compare --policies static,afore --workers 4 --format json
 try afore-plan --summary --workers 4
+source "$AFORE_SOURCE_DIR/tests/data/tiny_requests.sh"
+mv requests stream
+try afore-serve replay --policy afore --workers 4
+kind summary out | jq -c '.completed as $done | .afore |
+  [.injected > 0, .injected == $done + .queued + .running + .rejected + .timed_out]'

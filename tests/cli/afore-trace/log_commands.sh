@@ -55,4 +55,4 @@ grep -v header stream > headless
 try afore-trace record headless -o h.afl --roll-bytes 64K --top-k 8
 sed 30s/layer/liar/ stream > broken
 try afore-trace record broken -o broken.afl
-afore-trace check broken.afl | sed -n '1p;/lines /p'
+afore-trace check broken.afl | sed -n '1p;/^  lines/p'

@@ -1,0 +1,129 @@
+#include "pipeline/request_metrics.h"
+
+#include <gtest/gtest.h>
+
+#include "util/error.h"
+
+namespace afore::pipeline {
+namespace {
+
+constexpr Nanos kMs = 1'000'000;
+
+// Three requests, worked by hand (ms):
+//   a: arrives 0, admitted 10, tokens at 100, 130, 170            TTFT 100, gaps 30 40, E2EL 170, TPOT 35
+//   b: arrives 50, admitted 60, one token at 250                  TTFT 200, E2EL 200, no TPOT
+//   c: arrives 1100, admitted 1100, tokens at 1150, 1250          TTFT 50, gap 100, E2EL 150, TPOT 100
+RequestMetrics worked(const ServiceObjectives& objectives) {
+  RequestMetrics metrics(objectives);
+  for (int i = 0; i < 3; ++i) metrics.on_arrival();
+  metrics.on_gap(30 * kMs, false);
+  metrics.on_gap(40 * kMs, false);
+  metrics.on_completed({0, 10 * kMs, 100 * kMs, 170 * kMs, 7, 3});
+  metrics.on_completed({50 * kMs, 60 * kMs, 250 * kMs, 250 * kMs, 8, 1});
+  metrics.on_gap(100 * kMs, false);
+  metrics.on_completed({1100 * kMs, 1100 * kMs, 1150 * kMs, 1250 * kMs, 9, 2});
+  metrics.check(0, 0);
+  return metrics;
+}
+
+TEST(RequestMetrics, WorkedByHand) {
+  Summary s;
+  worked({}).fill(s, std::nullopt);
+  EXPECT_DOUBLE_EQ(*s.duration, 1.25);
+  EXPECT_EQ(s.completed, 3);
+  EXPECT_EQ(s.failed, 0);
+  EXPECT_EQ(s.total_input_tokens, 24);
+  EXPECT_EQ(s.total_output_tokens, 6);
+  EXPECT_DOUBLE_EQ(*s.request_throughput, 2.4);
+  EXPECT_DOUBLE_EQ(*s.output_throughput, 4.8);
+  EXPECT_DOUBLE_EQ(*s.total_token_throughput, 24);
+  EXPECT_FALSE(s.request_goodput);
+  EXPECT_EQ(s.max_concurrent_requests, 2);  // a and b in second 0, c in second 1
+  EXPECT_EQ(s.ttft.n, 3);
+  EXPECT_DOUBLE_EQ(*s.ttft.mean, 350.0 / 3);
+  EXPECT_DOUBLE_EQ(*s.ttft.median, 100);
+  EXPECT_DOUBLE_EQ(*s.ttft.p95, 200);
+  EXPECT_FALSE(s.ttft.p99);  // below 100 samples
+  EXPECT_EQ(s.itl.n, 3);
+  EXPECT_DOUBLE_EQ(*s.itl.mean, 170.0 / 3);
+  EXPECT_DOUBLE_EQ(*s.itl.median, 40);
+  EXPECT_EQ(s.tpot.n, 2);
+  EXPECT_DOUBLE_EQ(*s.tpot.mean, 67.5);
+  EXPECT_DOUBLE_EQ(*s.tpot.std, 32.5);
+  EXPECT_DOUBLE_EQ(*s.e2el.median, 170);
+  EXPECT_DOUBLE_EQ(*s.mean_queue_ms, 20.0 / 3);
+  EXPECT_EQ(s.saturation, "STABLE");
+}
+
+TEST(RequestMetrics, GoodRequestsMeetEveryLimit) {
+  const auto goodput = [](const ServiceObjectives& objectives) {
+    Summary s;
+    worked(objectives).fill(s, std::nullopt);
+    return *s.request_goodput * *s.duration;
+  };
+  EXPECT_DOUBLE_EQ(goodput({.ttft_ms = 100, .tpot_ms = {}, .e2el_ms = {}}), 2);  // a limit that is met exactly is met
+  EXPECT_DOUBLE_EQ(goodput({.ttft_ms = 100, .tpot_ms = 50, .e2el_ms = {}}), 1);
+  EXPECT_DOUBLE_EQ(goodput({.ttft_ms = {}, .tpot_ms = 1, .e2el_ms = {}}), 1);  // one token: no TPOT to miss
+  EXPECT_DOUBLE_EQ(goodput({.ttft_ms = 200, .tpot_ms = 100, .e2el_ms = 169}), 1);
+  EXPECT_DOUBLE_EQ(goodput({.ttft_ms = 10, .tpot_ms = {}, .e2el_ms = {}}), 0);
+}
+
+TEST(RequestMetrics, ARunThatIsEndedCountsToItsEnd) {
+  Summary s;
+  worked({}).fill(s, Nanos{10'000} * kMs);
+  EXPECT_DOUBLE_EQ(*s.duration, 10);
+  EXPECT_DOUBLE_EQ(*s.request_throughput, 0.3);
+}
+
+TEST(RequestMetrics, NoRequests) {
+  Summary s;
+  RequestMetrics({}).fill(s, std::nullopt);
+  EXPECT_EQ(s.injected, 0);
+  EXPECT_EQ(s.completed, 0);
+  EXPECT_FALSE(s.duration);
+  EXPECT_FALSE(s.ttft.mean);
+  EXPECT_FALSE(s.mean_queue_ms);
+}
+
+TEST(RequestMetrics, LostRequestsAreFound) {
+  RequestMetrics metrics({});
+  metrics.on_arrival();
+  metrics.check(1, 0);
+  metrics.check(0, 1);
+  EXPECT_THROW(metrics.check(0, 0), Error);
+  EXPECT_THROW(metrics.check(1, 1), Error);
+  metrics.on_timed_out();
+  metrics.check(0, 0);
+  EXPECT_THROW(metrics.on_completed({5, 4, 6, 7, 1, 1}), Error);  // admitted before it arrived
+}
+
+TEST(RequestMetrics, Saturation) {
+  const auto level = [](int completed, int rejected, Nanos queue_ns) {
+    RequestMetrics metrics({});
+    for (int i = 0; i < completed + rejected; ++i) metrics.on_arrival();
+    for (int i = 0; i < completed; ++i) metrics.on_completed({0, queue_ns, 100, 100, 1, 1});
+    for (int i = 0; i < rejected; ++i) metrics.on_rejected(true);
+    Summary s;
+    metrics.fill(s, std::nullopt);
+    return s.saturation;
+  };
+  EXPECT_EQ(level(100, 1, 10), "STABLE");
+  EXPECT_EQ(level(98, 1, 10), "OVERLOADED");  // 1 of 99 is over 1 %
+  EXPECT_EQ(level(100, 0, 11), "BACKLOGGED");
+}
+
+TEST(Latencies, WeightsAreSamples) {
+  Latencies latencies;
+  latencies.add(1e6, 98);
+  latencies.add(2e6);
+  EXPECT_FALSE(latencies.summary().p99);
+  latencies.add(9e6);
+  const LatencySummary s = latencies.summary();
+  EXPECT_EQ(s.n, 100);
+  EXPECT_DOUBLE_EQ(*s.median, 1);
+  EXPECT_DOUBLE_EQ(*s.p99, 2);
+  EXPECT_DOUBLE_EQ(*s.mean, 1.09);
+}
+
+}  // namespace
+}  // namespace afore::pipeline

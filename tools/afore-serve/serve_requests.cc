@@ -1,0 +1,64 @@
+// afore-serve replay of a stream of requests: the input's lines as they are read, and between them what the closed loop
+// does, in its order.
+#include "afore-serve/requests.h"
+#include "afore-serve/setup.h"
+#include "util/error.h"
+
+namespace afore::serve {
+
+void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWriter& out,
+                     const volatile int* interrupted) {
+  const auto wants = [&](std::string_view kind) { return flags.only.empty() || flags.only == kind; };
+  const auto emit = [&](const char* kind, const auto& record) {
+    if (wants(kind)) out.write_line(wire::to_json(record));
+  };
+  if (flags.planning.policy.empty())
+    throw Error(ErrorKind::usage, "the stream has requests, and nobody plans for them",
+                "give --policy static, eplb, afore or ideal");
+  cli::Setup setup = cli::resolve(flags.planning, stream.header(), "afore");
+  const host::ClosedLoopOptions options = closed_loop_options(flags, setup);
+  if (wants("header"))
+    out.write_line(wire::extend_header(stream.raw(), cli::gained(setup, true), cli::producer("afore-serve")));
+
+  host::ClosedLoopSink sink;
+  sink.planned = [&](const Batch* batch, const Demand& demand, const pipeline::PlannedTarget& planned) {
+    if (batch != nullptr) emit("batch", *batch);
+    emit("demand", demand);
+    if (planned.before) emit("placement", *planned.before);
+    emit("plan", planned.plan);
+    if (planned.completed) emit("placement", *planned.completed);
+  };
+  sink.replanned = [&](const pipeline::PlannedTarget& planned) {
+    if (planned.before) emit("placement", *planned.before);
+    emit("plan", planned.plan);
+  };
+  sink.membership = [&](const Membership& membership) { emit("membership", membership); };
+  sink.observed = [&](const Observed& observed) { emit("observed", observed); };
+  if (flags.timeline) sink.operation = [&](const Operation& operation) { emit("operation", operation); };
+  sink.completion = [&](const Completion& completion) { emit("completion", completion); };
+
+  RequestFeed feed(stream, [&](std::string_view raw, std::string_view kind) {
+    if (wants(kind)) out.write_line(raw);
+  });
+  host::ClosedLoop loop(options, std::move(sink));
+  const auto finish = [&](bool cut) {
+    Summary summary = loop.summary();
+    summary.producer = cli::producer("afore-serve");
+    summary.interrupted = cut;
+    summary.notes["cost"] = setup.profile.name;
+    emit("summary", summary);
+    out.finish();
+  };
+  bool cut = false;
+  try {
+    cut = loop.run([&](host::IncomingRequest& request) { return feed.next(request); }, interrupted);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted) finish(true);
+    else if (error.kind() != ErrorKind::io) out.flush();
+    throw;
+  }
+  finish(cut);
+  if (cut) throw Error(ErrorKind::interrupted, "interrupted");
+}
+
+}  // namespace afore::serve
