@@ -12,6 +12,13 @@ void SimHost::Impl::enqueue(const Demand& demand, const Batch* batch, const pipe
     throw Error(ErrorKind::data, "step " + std::to_string(demand.target.step) + " layer " +
                                      std::to_string(demand.target.layer) + " microbatch " +
                                      std::to_string(demand.target.microbatch) + " occurs twice");
+  const auto [last, first] = last_step.try_emplace(demand.target.microbatch, demand.target.step);
+  if (!first && demand.target.step < last->second)
+    throw Error(ErrorKind::data,
+                "microbatch " + std::to_string(demand.target.microbatch) + ": step " +
+                    std::to_string(demand.target.step) + " comes after step " + std::to_string(last->second),
+                "a stream has its steps in order");
+  last->second = demand.target.step;
   metrics.on_target(demand, batch);
   yards[demand.target] = yard;
   coordinator.on_target(demand, batch != nullptr ? *batch : Batch{});

@@ -7,9 +7,9 @@
 namespace afore::wire {
 namespace {
 
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 32;
+constexpr std::int64_t kMaxTokens = 1 << 26;
 constexpr std::int64_t kMaxWidth = 1 << 24;
-constexpr std::int64_t kMaxExperts = 1 << 16;
+constexpr std::int64_t kMaxExperts = 4096;
 constexpr double kMs = 1e6;
 constexpr std::string_view kPowerLaw = "power_law_";
 

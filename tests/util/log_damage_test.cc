@@ -291,6 +291,42 @@ TEST(LogHostile, AHeadHoldsOneLine) {
   EXPECT_TRUE(reading.report.corrupt());
 }
 
+// Where lines went out without it, a later copy of the first line stays out: readers want a header first or not at all.
+TEST(LogHostile, ALateFirstLineIsLeftOut) {
+  const auto frames = frames_of(make_log({"a", "b", "c"}));
+  FrameHead late = head_of(FrameType::head, 3, 3);
+  late.raw_bytes = 2;
+  const std::string first = frames[0].bytes.substr(kFrameHeadBytes);
+  const Reading reading = read(encode(FileHead{}) + frames[2].bytes + encode(late, first), Recover::skip);
+  EXPECT_EQ(reading.lines, (Lines{"b", "c"}));
+  EXPECT_EQ(reading.report.lines + reading.report.lost_lines, 3);
+  EXPECT_FALSE(reading.report.has_head);
+}
+
+TEST(LogHostile, CopiesOfTheFirstLineAreEqual) {
+  const auto frames = frames_of(make_log({"a", "b"}));
+  FrameHead other = head_of(FrameType::head, 1, 0);
+  other.lines = 1;
+  other.raw_bytes = 2;
+  const std::string payload = frames_of(make_log({"x", "b"}))[0].bytes.substr(kFrameHeadBytes);
+  const Reading reading = read(encode(FileHead{}) + frames[0].bytes + encode(other, payload), Recover::skip);
+  EXPECT_EQ(reading.lines, Lines{"a"});
+  EXPECT_TRUE(reading.report.corrupt());
+}
+
+// Numbers of lines that jump though no frame is missing, before an end marker as before lines: a log like that is not
+// whole, whoever made it.
+TEST(LogHostile, MissingLinesAreDamageWhereNoFrameIsMissing) {
+  const auto frames = frames_of(make_log({"a", "b"}));
+  const std::string begin = encode(FileHead{}) + frames[0].bytes + frames[1].bytes;
+  const Reading reading = read(begin + encode(head_of(FrameType::end, 2, 1000), ""), Recover::skip);
+  EXPECT_EQ(reading.lines, Lines{"a"});
+  EXPECT_EQ(reading.report.lost_lines, 999);
+  EXPECT_TRUE(reading.report.corrupt());
+  const Reading only_end = read(encode(FileHead{}) + encode(head_of(FrameType::end, 0, 5), ""), Recover::skip);
+  EXPECT_TRUE(only_end.report.corrupt());
+}
+
 // Nor does a part that is not the last one hold a line's end: the rest would come out as lines of their own.
 TEST(LogHostile, APartHoldsNoLineEnd) {
   const std::string two = frames_of(make_log({"a", "b", "c"}))[2].bytes.substr(kFrameHeadBytes);

@@ -132,7 +132,10 @@ bool RequestFeed::next(host::IncomingRequest& request) {
       request = {*incoming, sequences_.at(incoming->sequence)};  // the decoder checked that it is there
       return true;
     }
-    if (std::holds_alternative<Demand>(record) || std::holds_alternative<Plan>(record))
+    const bool known = std::holds_alternative<RequestRecord>(record) ||
+                       std::holds_alternative<SequenceRecord>(record) || std::holds_alternative<Header>(record) ||
+                       std::holds_alternative<UnknownRecord>(record);
+    if (!known)
       throw Error(ErrorKind::data,
                   fmt::format("{}:{}: a {} in a stream whose header says that its requests are still to be served",
                               stream_.lines().name(), stream_.lines().line_number(), cli::kind_of(record)),

@@ -13,8 +13,7 @@ void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWri
     if (wants(kind)) out.write_line(wire::to_json(record));
   };
   if (flags.planning.policy.empty())
-    throw Error(ErrorKind::usage, "the stream has requests, and nobody plans for them",
-                "give --policy static, eplb, afore or ideal");
+    throw Error(ErrorKind::usage, "the stream has requests, and nobody plans for them", "give --policy POLICY");
   cli::Setup setup = cli::resolve(flags.planning, stream.header(), "afore");
   const host::ClosedLoopOptions options = closed_loop_options(flags, setup);
   if (wants("header"))
@@ -52,6 +51,9 @@ void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWri
   bool cut = false;
   try {
     cut = loop.run([&](host::IncomingRequest& request) { return feed.next(request); }, interrupted);
+    // Requests that would arrive after the run's end are still lines of the input.
+    for (host::IncomingRequest late; !cut && feed.next(late);) {
+    }
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::interrupted) finish(true);
     else if (error.kind() != ErrorKind::io) out.flush();

@@ -27,12 +27,12 @@ class Merge {
     std::string_view line;
     bool first = true;
     while (in.next(line)) {
-      if (first) {
-        check_follows(in);
-        check_head(in, line);
-      }
-      if (!first || !wrote_head_) out_.write_line(line);
-      wrote_head_ = true;
+      const LogReport* report = in.log_report();
+      const bool head = first && (report == nullptr || report->has_head);
+      if (first) check_follows(in);
+      if (head) check_head(in, line);
+      if (!head || !wrote_any_) out_.write_line(line);
+      wrote_any_ = true;
       first = false;
     }
     const LogReport* report = in.log_report();
@@ -49,8 +49,8 @@ class Merge {
 
  private:
   void check_head(const LineReader& in, std::string_view line) {
-    if (!wrote_head_) head_ = line;
-    else if (head_ != line)
+    if (!head_) head_ = line;
+    else if (*head_ != line)
       throw Error(ErrorKind::data, in.name() + ":1: the first line is not that of the log before",
                   "only logs of one stream can be joined");
   }
@@ -76,8 +76,9 @@ class Merge {
 
   Recover recover_;
   RecordSink& out_;
-  std::string head_, before_name_;
-  bool wrote_head_ = false;
+  std::optional<std::string> head_;  // the first line of all logs, once one was found that has it
+  std::string before_name_;
+  bool wrote_any_ = false;
   std::optional<LogReport> before_;
 };
 

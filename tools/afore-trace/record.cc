@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "common/publish.h"
 #include "common/record_sink.h"
 #include "common/record_stream.h"
 #include "util/error.h"
@@ -31,6 +32,7 @@ void run_record(const RecordOptions& o) {
                 "record writes logs; \"afore-trace replay\" and \"head\" write lines");
   const LogWriterOptions options = writer_options(o);
   RecordStream in(o.file, read_options(o.top_k, true), recover_of(o.recover));
+  if (options.roll_bytes > 0) check_can_publish(segment_path(o.output, 1), false, "rolled segments need free names");
   RecordSink out(o.output, options);
   in.lines().stop_when(out.interrupted());
   in.lines().on_wait([&] {

@@ -1,9 +1,6 @@
 // `afore-trace repair`: the good frames of a damaged log as a whole one.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <memory>
 
 #include "commands.h"
@@ -19,13 +16,6 @@ const char* const kOverwriteHint = "repair never overwrites: give another name";
 
 struct RepairOptions {
   std::string file, output;
-};
-
-// A name beside `path` that a log can be created under; removed unless it was moved away.
-struct Unfinished {
-  explicit Unfinished(const std::string& path) : name(fmt::format("{}.{}.unfinished", path, ::getpid())) {}
-  ~Unfinished() { ::unlink(name.c_str()); }
-  std::string name;
 };
 
 void copy_lines(LogReader& from, LogWriter& to, const volatile int* stop) {
@@ -45,15 +35,17 @@ void run_repair(const RepairOptions& o) {
   LogInput input(o.file, Recover::skip, stop);
   if (input.held())
     throw Error(ErrorKind::io, input.name() + ": a writer holds this log", "wait until it has ended, or stop it");
-  const Unfinished unfinished(o.output);
-  {
-    LogWriter writer(unfinished.name, {});
+  Unfinished unfinished(o.output);
+  try {
+    LogWriter writer(unfinished.name(), {});
     copy_lines(input.reader(), writer, stop);
     writer.finish();
+  } catch (const Error& error) {
+    // The writer's hint says what its file keeps, but that file goes.
+    if (error.kind() == ErrorKind::io) throw Error(ErrorKind::io, error.what(), o.output + " was not written");
+    throw;
   }
-  // link, unlike rename, refuses a name that has come to exist meanwhile.
-  if (::link(unfinished.name.c_str(), o.output.c_str()) != 0)
-    throw Error(ErrorKind::io, fmt::format("{}: {}", o.output, std::strerror(errno)), kOverwriteHint);
+  unfinished.move_into_place(kOverwriteHint);
   const LogReport& report = input.reader().report();
   ByteWriter out("-");
   out.write(fmt::format("{}: {} lines kept, {} lines and {} bytes lost\n", o.output, report.lines, report.lost_lines,

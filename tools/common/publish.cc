@@ -72,11 +72,26 @@ class Temporary {
 void check_can_publish(const std::string& path, bool overwrite, const std::string& hint) {
   if (path == "-") return;
   struct stat status = {};
-  if (stat(path.c_str(), &status) == 0) {
+  if (lstat(path.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) fail(path, EISDIR);
     if (!overwrite) refuse_existing(path, hint);
+    // Moving a file into its place would replace the link, the pipe or the device itself.
+    if (!S_ISREG(status.st_mode))
+      throw Error(ErrorKind::io, fmt::format("{}: it exists and is no regular file", path), "give another name");
   }
   if (access(folder_of(path).c_str(), W_OK) != 0) fail(folder_of(path), errno);
+}
+
+Unfinished::Unfinished(const std::string& path)
+    : path_(path), name_(fmt::format("{}.{}.unfinished", path, ::getpid())) {}
+
+Unfinished::~Unfinished() { ::unlink(name_.c_str()); }
+
+void Unfinished::move_into_place(const std::string& hint) {
+  // link, unlike rename, refuses a name that has come to exist meanwhile.
+  if (::link(name_.c_str(), path_.c_str()) == 0) return;
+  if (errno == EEXIST) refuse_existing(path_, hint);
+  fail(path_, errno);
 }
 
 void publish(const std::string& path, std::string_view bytes, bool overwrite, const std::string& hint) {
@@ -86,6 +101,7 @@ void publish(const std::string& path, std::string_view bytes, bool overwrite, co
     out.finish();
     return;
   }
+  check_can_publish(path, overwrite, hint);  // it may have come to exist since the caller asked
   Temporary temporary(path);
   temporary.write(bytes);
   if (overwrite) {

@@ -13,4 +13,20 @@ void check_can_publish(const std::string& path, bool overwrite, const std::strin
 // as it is, even when it appeared since the check. Error{io}, and nothing is left behind.
 void publish(const std::string& path, std::string_view bytes, bool overwrite, const std::string& hint);
 
+// A name beside `path` for a file that is still being written; removed unless it was moved into place.
+class Unfinished {
+ public:
+  explicit Unfinished(const std::string& path);
+  ~Unfinished();
+  Unfinished(const Unfinished&) = delete;
+  Unfinished& operator=(const Unfinished&) = delete;
+
+  const std::string& name() const { return name_; }
+  // Gives the file, which is closed, its final name. Error{io} when that exists by now.
+  void move_into_place(const std::string& hint);
+
+ private:
+  std::string path_, name_;
+};
+
 }  // namespace afore::cli

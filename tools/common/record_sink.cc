@@ -11,9 +11,20 @@ void add_output(CLI::App& app, std::string& path) {
 
 bool names_log(const std::string& path) { return path.size() > 4 && path.ends_with(".afl"); }
 
+namespace {
+
+const char* const kOverwriteHint = "give another name, or remove it first";
+
+}  // namespace
+
 RecordSink::RecordSink(const std::string& path, const LogWriterOptions& options) {
   if (!names_log(path)) {
-    text_ = std::make_unique<ByteWriter>(path, true);
+    check_can_publish(path, false, kOverwriteHint);
+    if (path != "-") {
+      interrupted_ = catch_interrupts();  // so that nothing unfinished is left behind
+      unfinished_ = std::make_unique<Unfinished>(path);
+    }
+    text_ = std::make_unique<ByteWriter>(unfinished_ ? unfinished_->name() : path, true);
     return;
   }
   interrupted_ = catch_interrupts();
@@ -21,25 +32,24 @@ RecordSink::RecordSink(const std::string& path, const LogWriterOptions& options)
 }
 
 RecordSink::~RecordSink() {
-  if (!log_ || *interrupted_ == 0) return;
   try {
-    log_->finish();
+    if (text_) text_->flush();
+    else *interrupted_ != 0 ? log_->finish() : log_->flush();
   } catch (...) {
-    // On the way out of the interrupt, which is what gets reported; nor may a lack of memory end the program here.
+    // On the way out of another error, which is what gets reported; nor may a lack of memory end the program here.
   }
 }
 
 void RecordSink::write_line(std::string_view line) {
-  if (text_) {
-    text_->write_line(line);
-    return;
-  }
-  if (*interrupted_ != 0) throw Error(ErrorKind::interrupted, "interrupted");
-  log_->write_line(line);
+  if (interrupted_ != nullptr && *interrupted_ != 0) throw Error(ErrorKind::interrupted, "interrupted");
+  text_ ? text_->write_line(line) : log_->write_line(line);
 }
 
 void RecordSink::flush() { text_ ? text_->flush() : log_->flush(); }
 
-void RecordSink::finish() { text_ ? text_->finish() : log_->finish(); }
+void RecordSink::finish() {
+  text_ ? text_->finish() : log_->finish();
+  if (unfinished_) unfinished_->move_into_place(kOverwriteHint);
+}
 
 }  // namespace afore::cli

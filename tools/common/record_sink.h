@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/cli.h"
+#include "common/publish.h"
 #include "util/line_io.h"
 #include "util/log/log_writer.h"
 
@@ -15,12 +16,15 @@ void add_output(CLI::App& app, std::string& path);
 
 bool names_log(const std::string& path);  // ends in .afl
 
-// "-" is standard output, a name in .afl a log, anything else a file of lines. A file that exists is Error{io}.
-// While a log is written, SIGINT and SIGTERM end it in good order: write_line() then throws Error{interrupted}.
+// "-" is standard output, a name in .afl a log, anything else a file of lines, which has its name only once it is
+// whole. A file that exists is Error{io}. While a file is written, SIGINT and SIGTERM end it in good order:
+// write_line() then throws Error{interrupted}.
 class RecordSink {
  public:
   explicit RecordSink(const std::string& path, const LogWriterOptions& options = {});
-  ~RecordSink();  // finishes the log of an interrupted run, and nothing else: call finish() and see errors
+  // Whole lines that were written get out, also when an error ends the command; the log of an interrupted run is ended
+  // in good order, any other one reads as truncated. Call finish() and see errors.
+  ~RecordSink();
   RecordSink(const RecordSink&) = delete;
   RecordSink& operator=(const RecordSink&) = delete;
 
@@ -28,10 +32,11 @@ class RecordSink {
   void flush();
   void finish();  // Error{io} when the data did not get out
 
-  // Null unless a log is written: to be given to the reader of the input, so that a wait ends too.
+  // Null where standard output is written: to be given to the reader of the input, so that a wait ends too.
   const volatile int* interrupted() const { return interrupted_; }
 
  private:
+  std::unique_ptr<Unfinished> unfinished_;  // where text_ goes to a file
   std::unique_ptr<ByteWriter> text_;
   std::unique_ptr<LogWriter> log_;
   const volatile int* interrupted_ = nullptr;

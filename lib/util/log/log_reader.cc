@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "util/error.h"
+#include "util/log/crc32c.h"
 #include "util/log/frame_lines.h"
 #include "util/log/log_format.h"
 
@@ -42,6 +43,7 @@ struct LogReader::Impl {
   bool in_sequence(const FrameHead& frame);
   bool take_lines(const FrameHead& frame, std::string_view& lines);
   void take_end(const FrameHead& frame);
+  void note_gap(const FrameHead& frame);
   void drop(const FrameHead& frame, const std::string& what);
   void reach(std::int64_t line);
   void note_promise(const FrameHead& frame);
@@ -55,9 +57,11 @@ struct LogReader::Impl {
   Recover recover;
   FrameLines frame_lines;
   LogReport report;
-  bool head_expected = true;  // a file head: at the start, and where another segment may follow
-  bool has_head = false;      // the stream's first line was handed out
-  bool gap_known = false;     // damage was just reported, so missing numbers are no news
+  bool head_expected = true;   // a file head: at the start, and where another segment may follow
+  bool has_head = false;       // the stream's first line was seen
+  std::uint32_t head_sum = 0;  // its checksum
+  bool gap_known = false;      // damage was just reported, so missing numbers are no news
+  bool gap_explained = false;  // that was so before the frame at hand
   bool looks_like_log = false;
   std::optional<std::int64_t> next_sequence;  // unknown while nothing that says so was read
   std::int64_t last_good = -1;                // sequence of the last good frame
@@ -159,8 +163,16 @@ void LogReader::Impl::begin_segment(const FileHead& head) {
   if (report.frames > 0 || next_sequence) {  // segments one behind the other
     const bool follows = report.continued && head.segment == report.segment + 1 &&
                          head.first_line == report.next_line && head.first_sequence == next_sequence;
-    if (!follows) left_out_in_the_middle("another log begins here; afore-trace merge joins logs", window.offset(), 0);
-    else report.segment = head.segment;
+    const bool later = head.segment > report.segment && head.first_line >= report.next_line &&
+                       (!next_sequence || head.first_sequence >= *next_sequence);
+    // Two logs have the same numbers: what of the second one would be taken for a part of the first, nobody could tell.
+    if (!later)
+      throw Error(ErrorKind::data,
+                  fmt::format("{}:{}: another log begins at byte {}", name, report.lines + 1, window.offset()),
+                  "afore-trace merge joins logs");
+    if (!follows) left_out_in_the_middle("a part of the log is missing before this segment", window.offset(), 0);
+    gap_known = !follows;
+    report.segment = head.segment;
   } else {
     report.segment = head.segment;
     report.first_line = report.next_line = promised_line = head.first_line;
@@ -215,10 +227,12 @@ void LogReader::Impl::drop(const FrameHead& frame, const std::string& what) {
   note_promise(frame);
   left_out_in_the_middle(fmt::format("frame {}: {}", frame.sequence, what), window.offset(),
                          static_cast<std::int64_t>(frame.size()));
+  gap_known = true;
 }
 
 bool LogReader::Impl::in_sequence(const FrameHead& frame) {
   const bool gap_was_known = std::exchange(gap_known, false);
+  gap_explained = gap_was_known;
   if (next_sequence && frame.sequence < *next_sequence) {
     drop(frame, "it comes again or too late");
     ++report.repeated_frames;
@@ -249,10 +263,18 @@ bool LogReader::Impl::take_lines(const FrameHead& frame, std::string_view& lines
     drop(frame, wrong);
     return false;
   }
-  if (lines.empty() || (head && has_head)) return false;  // a part, or the other copy
+  if (lines.empty()) return false;  // a part
+  if (head && has_head) {           // the other copy
+    if (crc32c(lines) != head_sum) drop(frame, "its first line is not that of the log");
+    return false;
+  }
+  has_head = has_head || head;
+  if (head) head_sum = crc32c(lines);
+  if (head && report.lines > 0) return false;  // lines went out without it, and it cannot stand behind them
+  if (head) report.has_head = true;
   // A later segment without its copy of the first line lacks that line too.
   if (!head && !has_head && report.first_line > 0 && report.lines == 0) ++report.lost_lines;
-  has_head = has_head || head;
+  note_gap(frame);
   if (frame.first_line > report.next_line) reach(frame.first_line);
   report.next_line = std::max(report.next_line, frame.first_line + frame.lines);
   report.lines += head ? 1 : frame.lines;
@@ -260,11 +282,19 @@ bool LogReader::Impl::take_lines(const FrameHead& frame, std::string_view& lines
   return true;
 }
 
+// Lines are missing and no frame is: whoever wrote this left them out, or a frame that this version does not know has
+// them.
+void LogReader::Impl::note_gap(const FrameHead& frame) {
+  if (frame.first_line > report.next_line && frame.sequence == last_good + 1 && !gap_explained)
+    left_out_in_the_middle(fmt::format("frame {}: lines are missing before it", frame.sequence), window.offset(), 0);
+}
+
 void LogReader::Impl::take_end(const FrameHead& frame) {
   if (frame.payload_bytes != 0 || frame.first_line < report.next_line || frame_lines.line_open()) {
     drop(frame, "an end marker that does not fit");
     return;
   }
+  note_gap(frame);
   reach(frame.first_line);
   report.ended = head_expected = true;
   report.continued = frame.flags == kContinued;

@@ -26,6 +26,7 @@ struct LogReport {
   std::int64_t lost_lines = 0;       // exact up to the last good frame, as far as frame heads say behind it
   std::int64_t repeated_frames = 0;  // good frames that came again or late
   std::int64_t ignored_frames = 0;   // of types this version does not know and need not
+  bool has_head = false;             // the first line handed out is the log's first one
   bool ended = false;                // the end marker was read last
   bool continued = false;            // and it says that another segment follows
   std::int64_t damage_at = -1;       // byte of the first damage, -1 = none

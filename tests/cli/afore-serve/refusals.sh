@@ -29,6 +29,10 @@ try() {
   try afore-serve replay --policy eplb --workers 4 one
   try afore-serve compare --workers 4 one
   try afore-plan --workers 4 --microbatches 2 one
+  # Steps of a microbatch that run backwards.
+  { grep '"kind":"header"' stream; grep '"step":4' stream; grep '"step":3' stream; } > backwards
+  try afore-serve replay --policy static --workers 4 backwards
+  try afore-serve compare --workers 4 backwards
   # Plans that cannot be executed.
   at=$(grep -n '"kind":"plan"' planned | sed -n '3s/:.*//p')
   sed -E "${at}s/\"copies\":\[[^]]*\]/\"copies\":[{\"expert\":31,\"from\":0,\"to\":1,\"slot\":9}]/" planned > bad

@@ -24,3 +24,11 @@ afore-plan --workers 2 --top-k 8 --model deepseek-v3 --tile-tokens 128 --cost my
   sed -n 's/.*"cost":\({[^}]*}\).*/\1/p'
 afore-trace fit-cost generation.csv links.csv > again.txt
 cmp <(sed '/my.json/d' report.txt | sed '$d') again.txt && echo 'the same report without -o'
+# --force replaces files, and nothing that is not one.
+afore-trace fit-cost generation.csv links.csv -o my.json --force > /dev/null
+mkfifo pipe
+ln -s my.json link
+for name in pipe link; do
+  afore-trace fit-cost generation.csv links.csv -o $name --force > /dev/null 2> err || echo "= $?: $(head -n 1 err)"
+done
+[[ -p pipe && -L link ]] && echo 'both are what they were'
