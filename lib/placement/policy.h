@@ -15,11 +15,15 @@
 
 namespace afore::placement {
 
+// How a target's tokens are shared by the replicas a policy chose: as the policy does, or exactly.
+enum class Split { own, exact };
+
 // Limits of the search, fixed for a run.
 struct Limits {
   Objective objective = Objective::time;
   std::int64_t copy_budget = 0;  // copies per plan
   bool gain_rule = true;         // false: install whatever lowers the objective, however long its copies take
+  Split split = Split::own;      // ours are exact in any case
 };
 
 struct Request {

@@ -1,0 +1,34 @@
+#include "placement/registry.h"
+
+#include <array>
+
+#include "placement/rivals.h"
+
+namespace afore::placement {
+namespace {
+
+constexpr std::array kPolicies = {
+    PolicyInfo{"static", "everything on the primaries", make_static, false},
+    PolicyInfo{"afore", "copies for a positive net gain, and a split over what stands", make_afore, false},
+    PolicyInfo{"ideal", "every expert everywhere, copies free: a yardstick", make_ideal, false},
+    PolicyInfo{"eplb", "DeepSeek's balancer, in the background", nullptr, true},
+    PolicyInfo{"llep", "least-loaded spilling over a cap", make_llep, true},
+};
+
+}  // namespace
+
+std::span<const PolicyInfo> policies() { return kPolicies; }
+
+const PolicyInfo* find_policy(std::string_view name) {
+  for (const PolicyInfo& policy : kPolicies)
+    if (name == policy.name) return &policy;
+  return nullptr;
+}
+
+std::string policy_names(const char* separator) {
+  std::string names;
+  for (const PolicyInfo& policy : kPolicies) names.append(names.empty() ? "" : separator).append(policy.name);
+  return names;
+}
+
+}  // namespace afore::placement
