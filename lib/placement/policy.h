@@ -64,6 +64,7 @@ class Policy {
 // and plans copies over many steps: lib/placement/eplb.h has its solver, lib/migrate its transitions.
 std::unique_ptr<Policy> make_static(const Limits& limits);
 std::unique_ptr<Policy> make_afore(const Limits& limits);
+std::unique_ptr<Policy> make_split(const Limits& limits);
 std::unique_ptr<Policy> make_ideal(const Limits& limits);
 
 }  // namespace afore::placement

@@ -10,6 +10,7 @@ namespace {
 constexpr std::array kPolicies = {
     PolicyInfo{"static", "everything on the primaries", make_static, false},
     PolicyInfo{"afore", "copies for a positive net gain, and a split over what stands", make_afore, false},
+    PolicyInfo{"split", "every slot filled once, then only exact splits", make_split, false},
     PolicyInfo{"ideal", "every expert everywhere, copies free: a yardstick", make_ideal, false},
     PolicyInfo{"eplb", "DeepSeek's balancer, in the background", nullptr, true},
     PolicyInfo{"llep", "least-loaded spilling over a cap", make_llep, true},
