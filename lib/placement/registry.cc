@@ -14,6 +14,7 @@ constexpr std::array kPolicies = {
     PolicyInfo{"ideal", "every expert everywhere, copies free: a yardstick", make_ideal, false},
     PolicyInfo{"eplb", "DeepSeek's balancer, in the background", nullptr, true},
     PolicyInfo{"llep", "least-loaded spilling over a cap", make_llep, true},
+    PolicyInfo{"quota", "UltraEP's least largest load that its export oracle can meet", make_quota, true},
 };
 
 }  // namespace

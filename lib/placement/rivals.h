@@ -58,5 +58,6 @@ class Rule {
 std::unique_ptr<Policy> rival(std::unique_ptr<Rule> rule, const Limits& limits);
 
 std::unique_ptr<Policy> make_llep(const Limits& limits);
+std::unique_ptr<Policy> make_quota(const Limits& limits);
 
 }  // namespace afore::placement
