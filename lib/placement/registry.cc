@@ -15,6 +15,7 @@ constexpr std::array kPolicies = {
     PolicyInfo{"eplb", "DeepSeek's balancer, in the background", nullptr, true},
     PolicyInfo{"llep", "least-loaded spilling over a cap", make_llep, true},
     PolicyInfo{"quota", "UltraEP's least largest load that its export oracle can meet", make_quota, true},
+    PolicyInfo{"metro", "each expert whole, to the replica whose worker activates fewest", make_metro, true},
 };
 
 }  // namespace
