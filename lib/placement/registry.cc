@@ -16,6 +16,7 @@ constexpr std::array kPolicies = {
     PolicyInfo{"llep", "least-loaded spilling over a cap", make_llep, true},
     PolicyInfo{"quota", "UltraEP's least largest load that its export oracle can meet", make_quota, true},
     PolicyInfo{"metro", "each expert whole, to the replica whose worker activates fewest", make_metro, true},
+    PolicyInfo{"lplb", "DeepSeek's linear program over fixed redundancy edges", make_lplb, true},
 };
 
 }  // namespace

@@ -60,5 +60,6 @@ std::unique_ptr<Policy> rival(std::unique_ptr<Rule> rule, const Limits& limits);
 std::unique_ptr<Policy> make_llep(const Limits& limits);
 std::unique_ptr<Policy> make_quota(const Limits& limits);
 std::unique_ptr<Policy> make_metro(const Limits& limits);
+std::unique_ptr<Policy> make_lplb(const Limits& limits);
 
 }  // namespace afore::placement
