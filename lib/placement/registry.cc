@@ -14,6 +14,12 @@ constexpr std::array kPolicies = {
     PolicyInfo{"ideal", "every expert everywhere, copies free: a yardstick", make_ideal, false},
     PolicyInfo{"eplb", "DeepSeek's balancer, in the background", nullptr, true},
     PolicyInfo{"llep", "least-loaded spilling over a cap", make_llep, true},
+    PolicyInfo{"harmoeny", "tokens from overloaded workers to the least loaded, in pieces worth a load", make_harmoeny,
+               true},
+    PolicyInfo{"lina", "replicas in proportion to popularity, split evenly", make_lina, true},
+    PolicyInfo{"libra", "the busiest worker's hottest expert to the least loaded, then tokens", make_libra, true},
+    PolicyInfo{"fastermoe", "the hottest experts on all workers, where that saves more than it costs", make_fastermoe,
+               true},
 };
 
 }  // namespace
