@@ -50,20 +50,23 @@ class Libra final : public Rule {
       if (planned_[at(book, e, from)] != 0) hottest_.push_back(e);
     std::stable_sort(hottest_.begin(), hottest_.end(), [&](int a, int b) { return share(book, a) > share(book, b); });
     for (const int e : hottest_) {
-      const int to = receiver(book, e);
-      if (to < 0 || load_[to] + ceil_div(book.count(e), replicas_[e] + 1) >= load_[from]) continue;
-      if (!book.copy(e, to)) continue;
+      const std::int64_t room = load_[from] - ceil_div(book.count(e), replicas_[e] + 1);
+      int to = least_loaded(book, e, true);
+      if (to < 0 || load_[to] >= room) to = least_loaded(book, e, false);
+      if (to < 0 || load_[to] >= room) continue;
+      book.copy(e, to);
       add_replica(book, e, to);
       return true;
     }
     return false;
   }
 
-  int receiver(const Book& book, int expert) const {
+  // Of the workers the expert is not planned on: those where it stands, or those with room for a copy.
+  int least_loaded(const Book& book, int expert, bool standing) const {
     int best = -1;
     for (int w = 0; w < book.workers(); ++w) {
       if (planned_[at(book, expert, w)] != 0 || (best >= 0 && load_[w] >= load_[best])) continue;
-      if (book.holds(expert, w) || book.can_copy(w)) best = w;
+      if (standing ? book.holds(expert, w) : book.can_copy(w)) best = w;
     }
     return best;
   }

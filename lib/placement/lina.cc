@@ -3,9 +3,9 @@
 // is the demand that is given, so --demand-source last_step or window is how Lina is meant to run.
 // Lina's own estimate, from the experts that the tokens chose in earlier layers, needs per-token paths and is not
 // reproduced; nor is its second phase, which waits for the gate and allocates anew where the hottest experts were
-// guessed wrong; nor the packing of cold experts, as primaries stay where they are here. Assumed: N p_e is rounded up,
-// so that no replica has more than a worker's mean load; replicas that stand are used first; copies go to the least
-// loaded workers.
+// guessed wrong; nor the packing of cold experts, as primaries stay where they are here. Assumed: where a device has
+// more than one expert, N counts slots; N p_e is rounded down, to one at least; replicas that stand are used first;
+// copies go to the least loaded workers.
 #include <algorithm>
 #include <numeric>
 
@@ -23,13 +23,14 @@ class Lina final : public Rule {
       total += book.count(e);
       if (book.count(e) > 0) load_[book.primary(e)] += book.count(e);
     }
+    const std::int64_t slots = std::int64_t{book.workers()} * book.after().slots_per_worker();
     order_.resize(request.counts.size());
     std::iota(order_.begin(), order_.end(), 0);
     std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return book.count(a) > book.count(b); });
     for (const int e : order_) {
       const std::int64_t count = book.count(e);
       if (count == 0) break;
-      choose_workers(book, e, std::min(count, ceil_div(count * book.workers(), total)));
+      choose_workers(book, e, std::min(count, count * slots / total));
       share_evenly(book, e);
     }
   }

@@ -71,17 +71,18 @@ TEST(HarMoEny, MovesNoPieceBelowTheThreshold) {
   EXPECT_EQ(token_loads(decide("harmoeny", instance, 4), 4), (Loads{40, 12, 25, 25}));
 }
 
-// Four devices, half of the tokens to expert 0: N p = 2 devices for it, and ceil(1.2) = 2 for expert 1.
-TEST(Lina, DevicesInProportionToPopularity) {
+// Eight slots: N p = 4, 2.4, 0.96 and 0.64, which are 4, 2, 1 and 1.
+TEST(Lina, SlotsInProportionToPopularity) {
   const Instance instance = plain({50, 30, 12, 8}, 4, 1);
   const Decision decision = decide("lina", instance, 4);
-  EXPECT_EQ(decision.copies, (std::vector<Copy>{{0, 0, 3, 1}, {1, 1, 2, 1}}));
+  EXPECT_EQ(decision.copies, (std::vector<Copy>{{0, 0, 3, 1}, {0, 0, 2, 1}, {0, 0, 1, 1}, {1, 1, 0, 1}}));
   EXPECT_EQ(decision.assignment_tokens,
-            (std::vector<TokenShare>{{0, 0, 25}, {0, 3, 25}, {1, 1, 15}, {1, 2, 15}, {2, 2, 12}, {3, 3, 8}}));
+            (std::vector<TokenShare>{
+                {0, 0, 13}, {0, 1, 12}, {0, 2, 12}, {0, 3, 13}, {1, 0, 15}, {1, 1, 15}, {2, 2, 12}, {3, 3, 8}}));
 }
 
 TEST(Lina, StandingReplicasComeFirstAndTheHottestGetsTheBudget) {
-  Instance instance = plain({60, 30, 5, 5}, 4, 1);  // 3 devices for expert 0
+  Instance instance = plain({60, 30, 5, 5}, 4, 1);  // 4, 2, 1 and 1
   instance.placement.set(1, 1, 0);
   const Decision decision = decide("lina", instance, 1);
   EXPECT_EQ(decision.copies, (std::vector<Copy>{{0, 0, 2, 1}}));
