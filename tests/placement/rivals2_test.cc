@@ -44,7 +44,7 @@ TEST(HarMoEny, FigureOfThePaper) {
   EXPECT_EQ(token_loads(decision, 3), (Loads{5, 5, 5}));
 }
 
-// q > phi d_type / (2 beta): 14 TFLOP/s, two bytes and 32 GB/s, a V100 on PCIe, ask for 438 tokens.
+// q > phi d_type / (2 beta), the paper's formula: 14 TFLOP/s, two bytes and 32 GB/s, a V100 on PCIe, give 437.5.
 TEST(HarMoEny, ThresholdOfAV100) {
   HardwareProfile v100;
   v100.flops_per_s = 14e12;
