@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "util/error.h"
+#include "util/scratch.h"
 
 namespace afore {
 namespace {
@@ -149,7 +150,8 @@ PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& mode
 
 Nanos migration_ns(std::span<const Copy> copies, int workers, const LayerCost& cost) {
   if (copies.empty()) return 0;
-  thread_local std::vector<Nanos> out_free, in_free;
+  auto& out_free = scratch<std::vector<Nanos>, struct OutPorts>();
+  auto& in_free = scratch<std::vector<Nanos>, struct InPorts>();
   out_free.assign(workers, 0);
   in_free.assign(workers, 0);
   Nanos last = 0;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "util/error.h"
+#include "util/scratch.h"
 
 namespace afore::placement {
 
@@ -179,7 +180,7 @@ std::vector<TileShare> Board::assignment() const {
 }
 
 std::int64_t Board::max_load_under(const LoadForm& form) const {
-  thread_local std::vector<std::int64_t> load;
+  auto& load = scratch<std::vector<std::int64_t>, struct BoardLoad>();
   load.assign(workers_, 0);
   for (const Replica& replica : replicas_) load[replica.worker] += form.whole(replica.tiles);
   return *std::max_element(load.begin(), load.end());

@@ -47,10 +47,15 @@ bool Book::bring(int expert, int worker) {
   return true;
 }
 
-bool Book::give(int expert, int worker, std::int64_t tokens) {
-  AFORE_CHECK(tokens > 0, "a rule gives no tokens");
+bool Book::copy(int expert, int worker) {
   if (!holds(expert, worker) && !bring(expert, worker)) return false;
   needed_[after_->index(worker, after_->slot_of(expert, worker))] = 1;
+  return true;
+}
+
+bool Book::give(int expert, int worker, std::int64_t tokens) {
+  AFORE_CHECK(tokens > 0, "a rule gives no tokens");
+  if (!copy(expert, worker)) return false;
   tokens_.push_back({expert, worker, tokens});
   return true;
 }

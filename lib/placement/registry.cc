@@ -17,6 +17,12 @@ constexpr std::array kPolicies = {
     PolicyInfo{"quota", "UltraEP's least largest load that its export oracle can meet", make_quota, true},
     PolicyInfo{"metro", "each expert whole, to the replica whose worker activates fewest", make_metro, true},
     PolicyInfo{"lplb", "DeepSeek's linear program over fixed redundancy edges", make_lplb, true},
+    PolicyInfo{"harmoeny", "tokens from overloaded workers to the least loaded, in pieces worth a load", make_harmoeny,
+               true},
+    PolicyInfo{"lina", "replicas in proportion to popularity, split evenly", make_lina, true},
+    PolicyInfo{"libra", "the busiest worker's hottest expert to the least loaded, then tokens", make_libra, true},
+    PolicyInfo{"fastermoe", "the hottest experts on all workers, where that saves more than it costs", make_fastermoe,
+               true},
 };
 
 }  // namespace

@@ -27,8 +27,9 @@ class Book {
   // primary into an empty slot, else over the least recently used replica without given tokens; false, and nothing is
   // done, when it cannot be.
   bool give(int expert, int worker, std::int64_t tokens);
-  // Without tokens: a replica for other targets.
-  bool copy(int expert, int worker) { return holds(expert, worker) || bring(expert, worker); }
+  // Without tokens: a replica for other targets, or for tokens given later; one that stands is kept from being
+  // overwritten by this target.
+  bool copy(int expert, int worker);
 
   const std::vector<Copy>& copies() const { return copies_; }
   const std::vector<TokenShare>& tokens() const { return tokens_; }
@@ -61,5 +62,9 @@ std::unique_ptr<Policy> make_llep(const Limits& limits);
 std::unique_ptr<Policy> make_quota(const Limits& limits);
 std::unique_ptr<Policy> make_metro(const Limits& limits);
 std::unique_ptr<Policy> make_lplb(const Limits& limits);
+std::unique_ptr<Policy> make_harmoeny(const Limits& limits);
+std::unique_ptr<Policy> make_lina(const Limits& limits);
+std::unique_ptr<Policy> make_libra(const Limits& limits);
+std::unique_ptr<Policy> make_fastermoe(const Limits& limits);
 
 }  // namespace afore::placement

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "util/scratch.h"
+
 namespace afore::placement {
 
 void cut_line(std::span<const std::int64_t> tiles, int workers, std::vector<Part>& parts) {
@@ -28,8 +30,8 @@ bool pack_under(std::span<const std::int64_t> tiles, int workers, const LoadForm
   parts.clear();
   const std::int64_t most = form.tiles_within(limit - form.per_expert);
   if (most < 1) return false;
-  thread_local std::vector<Part> items;
-  thread_local std::vector<std::int64_t> room;
+  auto& items = scratch<std::vector<Part>, struct SplitFreeItems>();
+  auto& room = scratch<std::vector<std::int64_t>, struct SplitFreeRoom>();
   items.clear();
   room.assign(workers, limit);
   int used = 0;

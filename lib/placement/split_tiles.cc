@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "util/error.h"
+#include "util/scratch.h"
 
 namespace afore::placement {
 
 // Largest experts first, whole, on the least loaded holder: few parts, and little left for the paths.
 void TileSplitter::start(Board& board) {
   board.clear_work();
-  thread_local std::vector<std::int64_t> load;
+  auto& load = scratch<std::vector<std::int64_t>, struct SplitTilesLoad>();
   load.assign(board.workers(), 0);
   order_.clear();
   for (int expert = 0; expert < board.experts(); ++expert) {

@@ -44,7 +44,7 @@ bool parse_timestamp(std::string_view text, Nanos& at_ns) {
   Nanos fraction = 0;
   if (take(text, ".")) {
     std::size_t digits = 0;
-    for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9'; ++digits)
+    for (; digits < text.size() && digits < 10 && text[digits] >= '0' && text[digits] <= '9'; ++digits)
       fraction = fraction * 10 + (text[digits] - '0');
     if (digits == 0 || digits > 9) return false;
     for (std::size_t i = digits; i < 9; ++i) fraction *= 10;

@@ -15,7 +15,7 @@ using afore::test::lines_of;
 using afore::test::ToolRun;
 
 // Of a range longer than this, every N up to kDense and evenly chosen ones behind it.
-constexpr long kDense = 100, kChosen = 400;
+constexpr long kDense = 100, kChosen = 300;
 
 struct Options {
   std::string bin, shim, data;

@@ -291,6 +291,22 @@ TEST(LogHostile, AHeadHoldsOneLine) {
   EXPECT_TRUE(reading.report.corrupt());
 }
 
+// Nor does a part that is not the last one hold a line's end: the rest would come out as lines of their own.
+TEST(LogHostile, APartHoldsNoLineEnd) {
+  const std::string two = frames_of(make_log({"a", "b", "c"}))[2].bytes.substr(kFrameHeadBytes);
+  const std::string one = frames_of(make_log({"a", "d"}))[2].bytes.substr(kFrameHeadBytes);
+  FrameHead first = head_of(FrameType::lines, 0, 0), last = head_of(FrameType::lines, 1, 0);
+  first.flags = kFirstPart;
+  first.lines = 2;
+  first.raw_bytes = 4;
+  last.flags = kLastPart;
+  last.lines = 1;
+  last.raw_bytes = 2;
+  const Reading reading = read(encode(FileHead{}) + encode(first, two) + encode(last, one), Recover::skip);
+  EXPECT_EQ(reading.lines, Lines{});
+  EXPECT_TRUE(reading.report.corrupt());
+}
+
 TEST(LogHostile, LinesThatNeverEndStayBounded) {
   std::string log = make_log({"first"});
   log.resize(frames_of(log)[2].at);

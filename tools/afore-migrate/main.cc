@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <optional>
 
 #include "afore-migrate/report.h"
 #include "afore-migrate/sweep.h"
@@ -107,20 +106,19 @@ void refuse_flags_before_command(const CLI::App& app) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::optional<BenchFlags> made_bench;  // where a lack of memory is told
-  std::optional<CalibrateFlags> made_calibrate;
+  BenchFlags bench;
+  CalibrateFlags calibrate;
+  const std::vector<std::string> arguments(argv, argv + argc);
   return cli::tool_main(
       argc, argv, "afore-migrate",
       "Copies expert weights between host workers and prints nccl-tests' columns: time is of the slowest port, algbw "
       "is\nsize / time, busbw is what one out port carries. Exit 1 when a byte arrived wrong.",
       [&](CLI::App& app) {
-        BenchFlags& bench = made_bench.emplace();
-        CalibrateFlags& calibrate = made_calibrate.emplace();
         cli::add_sweep_flags(app, bench.sweep);
         app.add_option("-J,--json_file", bench.json_file, "Also write the results as JSON; never overwrites")
             ->type_name("FILE");
         app.final_callback([&] {
-          if (app.get_subcommands().empty()) run_benchmark(bench, {argv, argv + argc});
+          if (app.get_subcommands().empty()) run_benchmark(bench, arguments);
         });
 
         CLI::App* sub = app.add_subcommand("calibrate", "Measure, and write a cost file for --cost");

@@ -1,6 +1,4 @@
 // afore-serve: the AFD pipeline. Today its host is the simulator.
-#include <optional>
-
 #include "afore-serve/replay.h"
 #include "afore-serve/requests.h"
 #include "common/cli.h"
@@ -31,11 +29,10 @@ void add_common(CLI::App& app, ServeFlags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::optional<ServeFlags> made_replay, made_compare;  // where a lack of memory is told
+  ServeFlags replay_flags, compare_flags;
   return afore::cli::tool_main(
       argc, argv, "afore-serve", "Runs the AFD pipeline: attention workers, FFN workers, scheduler.",
       [&](CLI::App& app) {
-        ServeFlags &replay_flags = made_replay.emplace(), &compare_flags = made_compare.emplace();
         CLI::App* replay =
             app.add_subcommand("replay", "Run a stream through the pipeline, with its plans or with --policy");
         add_common(*replay, replay_flags);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +18,7 @@ namespace afore::cli {
 
 namespace {
 
-const char* g_tool = "afore";
+const char* g_tool = program_invocation_short_name;  // until tool_main() knows better
 bool g_quiet = false;
 
 struct CompletionRequest {
@@ -97,10 +98,12 @@ int fail_out_of_memory() {
   return exit_code(ErrorKind::io);
 }
 
-std::terminate_handler g_default_terminate = nullptr;
+[[noreturn]] void on_terminate();
+const std::terminate_handler g_default_terminate = std::set_terminate(on_terminate);
 
-// A library that runs out of memory inside what may not throw (nlohmann's destructors allocate) ends here.
-[[noreturn]] void on_terminate() {
+// Where no catch is reached: memory runs out before tool_main(), or inside a library's function that may not throw
+// (nlohmann's destructors allocate).
+void on_terminate() {
   try {
     if (std::current_exception()) throw;
   } catch (const std::bad_alloc&) {
@@ -178,7 +181,6 @@ int tool_main(int argc, char** argv, const char* name, const char* description,
               const std::function<void(CLI::App& app)>& define) {
   g_tool = name;
   std::signal(SIGPIPE, SIG_DFL);  // a parent may have left it ignored; then `| head` would not end us
-  g_default_terminate = std::set_terminate(on_terminate);
   try {
     return run_and_tell(argc, argv, description, define);
   } catch (const std::bad_alloc&) {

@@ -17,7 +17,7 @@ namespace afore::cli {
 // Returns the exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input data, 4 I/O, peer or memory, 5 internal,
 // 130/143 interrupted. Messages are one line: "afore-plan: error: stdin:17: /counts/3: count is negative".
 // Adds --version, -q/--quiet and the hidden --print-completion=bash|zsh|fish.
-// `name` and `description` are literals: before main's first line there is nobody to say that memory is out.
+// `name` and `description` outlive the call.
 int tool_main(int argc, char** argv, const char* name, const char* description,
               const std::function<void(CLI::App& app)>& define);
 

@@ -51,7 +51,7 @@ std::string FrameLines::add(const FrameHead& frame, std::string_view payload, st
     const bool repeats = frame.is(FrameType::head) && frame.lines == 0 && (!part || last);
     const bool fits = !part || last ? !raw.empty() && raw.back() == '\n' : !raw.empty();
     const bool one = last || (!part && frame.is(FrameType::head));  // the first line of the log, and no other
-    if (!fits || ends != (repeats ? 1 : frame.lines) || (one && ends != 1))
+    if (!fits || ends != (repeats ? 1 : frame.lines) || (one && ends != 1) || (part && !last && ends != 0))
       wrong = "its lines are not as its head says";
   }
   lines = {};
