@@ -33,7 +33,8 @@ _afore_plan() {
   done
   case "$path:$prev" in
     ':--recover') words='strict tail skip' ;;
-    ':--policy') words='static eplb afore ideal' ;;
+    ':--policy') words='static afore split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
+    ':--split') words='own exact' ;;
     ':--demand-source') words='prefetch last_step window' ;;
     ':--objective') words='time tiles' ;;
     ':--gain-rule') words='on off' ;;
@@ -43,7 +44,7 @@ _afore_plan() {
     'verify:--recover') words='strict tail skip' ;;
     *)
       case "$path" in
-        '') words='--version -h --help --recover --policy --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify' ;;
+        '') words='--version -h --help --recover --policy --split --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify' ;;
         'verify') words='-h --help --recover -q --quiet' ;;
       esac ;;
   esac
@@ -64,7 +65,8 @@ _afore_serve() {
     'replay:--recover') words='strict tail skip' ;;
     'replay:--host') words='sim' ;;
     'replay:--links') words='own shared' ;;
-    'replay:--policy') words='static eplb afore ideal' ;;
+    'replay:--policy') words='static afore split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
+    'replay:--split') words='own exact' ;;
     'replay:--demand-source') words='prefetch last_step window' ;;
     'replay:--objective') words='time tiles' ;;
     'replay:--gain-rule') words='on off' ;;
@@ -74,6 +76,7 @@ _afore_serve() {
     'compare:--recover') words='strict tail skip' ;;
     'compare:--host') words='sim' ;;
     'compare:--links') words='own shared' ;;
+    'compare:--split') words='own exact' ;;
     'compare:--demand-source') words='prefetch last_step window' ;;
     'compare:--objective') words='time tiles' ;;
     'compare:--gain-rule') words='on off' ;;
@@ -83,8 +86,8 @@ _afore_serve() {
     *)
       case "$path" in
         '') words='--version -h --help -q --quiet replay compare' ;;
-        'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --policy --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --timeline -q --quiet' ;;
-        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --policies --format --summaries -q --quiet' ;;
+        'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --policy --split --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --timeline -q --quiet' ;;
+        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --split --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --policies --format --summaries -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

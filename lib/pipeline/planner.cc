@@ -5,6 +5,7 @@
 #include "demand/project.h"
 #include "pipeline/eplb_background.h"
 #include "pipeline/placement_record.h"
+#include "placement/registry.h"
 #include "util/error.h"
 
 namespace afore::pipeline {
@@ -17,11 +18,9 @@ void require(std::int64_t value, std::int64_t minimum, const char* what, const c
 }
 
 std::unique_ptr<placement::Policy> make_policy(const std::string& name, const placement::Limits& limits) {
-  if (name == "static") return placement::make_static(limits);
-  if (name == "afore") return placement::make_afore(limits);
-  if (name == "ideal") return placement::make_ideal(limits);
-  AFORE_CHECK(name == "eplb", "unknown policy");
-  return nullptr;
+  const placement::PolicyInfo* info = placement::find_policy(name);
+  AFORE_CHECK(info != nullptr, "unknown policy");
+  return info->make != nullptr ? info->make(limits) : nullptr;
 }
 
 }  // namespace
@@ -187,6 +186,7 @@ void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan
   plan.is_virtual = policy_->is_virtual();
   plan.copies = std::move(decision.copies);
   plan.assignment = std::move(decision.assignment);
+  plan.assignment_tokens = std::move(decision.assignment_tokens);
 
   if (guessed) {
     const WorkerLoads predicted = worker_loads(plan.assignment, static_cast<int>(cluster_.ffn_workers), cost_);
@@ -205,6 +205,7 @@ void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan
   for (const Copy& copy : plan.copies) state.placement.set(copy.to, copy.slot, copy.expert);
   if (guessed) {
     const std::vector<TileShare> guess = std::move(plan.assignment);
+    plan.assignment_tokens.clear();  // they are of the guess; what is projected follows the general rule
     plan.assignment = plan.is_virtual ? guess : demand::project_shares(guess, true_tiles_, state.placement);
   }
 }

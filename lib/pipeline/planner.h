@@ -26,7 +26,7 @@ struct EplbOptions {
 };
 
 struct PlannerOptions {
-  std::string policy = "afore";  // static, eplb, afore, ideal
+  std::string policy = "afore";  // one of placement::policies()
   DemandSource source = DemandSource::prefetch;
   int window_steps = 50;
   placement::Limits limits;

@@ -15,11 +15,15 @@
 
 namespace afore::placement {
 
+// How a target's tokens are shared by the replicas a policy chose: as the policy does, or exactly.
+enum class Split { own, exact };
+
 // Limits of the search, fixed for a run.
 struct Limits {
   Objective objective = Objective::time;
   std::int64_t copy_budget = 0;  // copies per plan
   bool gain_rule = true;         // false: install whatever lowers the objective, however long its copies take
+  Split split = Split::own;      // ours are exact in any case
 };
 
 struct Request {
@@ -60,6 +64,7 @@ class Policy {
 // and plans copies over many steps: lib/placement/eplb.h has its solver, lib/migrate its transitions.
 std::unique_ptr<Policy> make_static(const Limits& limits);
 std::unique_ptr<Policy> make_afore(const Limits& limits);
+std::unique_ptr<Policy> make_split(const Limits& limits);
 std::unique_ptr<Policy> make_ideal(const Limits& limits);
 
 }  // namespace afore::placement

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "placement/policy.h"
+#include "placement/registry.h"
 #include "streams.h"
 
 namespace afore::verify {
@@ -23,6 +23,7 @@ struct Shape {
   int experts = 1, workers = 1, redundant = 0, microbatches = 1;
   std::int64_t tile_tokens = 1, copy_budget = 0;
   bool gain_rule = true;
+  placement::Split split = placement::Split::own;
   LayerCost cost;
 };
 
@@ -37,6 +38,7 @@ Shape random_shape(Draw& draw, const std::string& policy, Objective objective) {
   s.tile_tokens = 1 + draw(64);
   s.copy_budget = draw(2 * s.workers + 1);
   s.gain_rule = draw(3) > 0;
+  s.split = draw(2) ? placement::Split::exact : placement::Split::own;
   s.cost = {.c0_ns = draw(1000),
             .c1_ns = 1 + draw(300),
             .c2_ns = draw(600),
@@ -47,10 +49,7 @@ Shape random_shape(Draw& draw, const std::string& policy, Objective objective) {
 }
 
 std::unique_ptr<placement::Policy> make(const Shape& s) {
-  const placement::Limits limits{s.objective, s.copy_budget, s.gain_rule};
-  if (s.policy == "static") return placement::make_static(limits);
-  if (s.policy == "ideal") return placement::make_ideal(limits);
-  return placement::make_afore(limits);
+  return placement::find_policy(s.policy)->make({s.objective, s.copy_budget, s.gain_rule, s.split});
 }
 
 // One layer's standing replicas and recent work, kept as docs/records.md states it.
@@ -84,6 +83,7 @@ Plan plan_target(const Shape& s, const Header& h, placement::Policy& policy, Lay
   p.is_virtual = policy.is_virtual();
   p.copies = decision.copies;
   p.assignment = decision.assignment;
+  p.assignment_tokens = decision.assignment_tokens;
   for (const Copy& copy : p.copies) layer.placement.set(copy.to, copy.slot, copy.expert);
   const WorkerLoads loads = worker_loads(p.assignment, s.workers, s.cost);
   p.tile_load = loads.tiles;
@@ -133,7 +133,7 @@ Stream random_stream(Draw& draw, const Shape& s) {
   return stream;
 }
 
-class Agreement : public testing::TestWithParam<std::tuple<const char*, Objective>> {};
+class Agreement : public testing::TestWithParam<std::tuple<const char*, Objective>> {};  // every policy there is
 
 TEST_P(Agreement, RandomTargetsPass) {
   const auto [policy, objective] = GetParam();
@@ -159,8 +159,15 @@ TEST_P(Agreement, RandomTargetsPass) {
   }
 }
 
+std::vector<const char*> names() {
+  std::vector<const char*> names;
+  for (const placement::PolicyInfo& policy : placement::policies())
+    if (policy.make != nullptr) names.push_back(policy.name);
+  return names;
+}
+
 INSTANTIATE_TEST_SUITE_P(Policies, Agreement,
-                         testing::Combine(testing::Values("static", "afore", "ideal"),
+                         testing::Combine(testing::ValuesIn(names()),
                                           testing::Values(Objective::time, Objective::tiles)),
                          [](const auto& test) {
                            return std::string(std::get<0>(test.param)) + "_" + to_string(std::get<1>(test.param));

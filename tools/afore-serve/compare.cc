@@ -12,6 +12,7 @@
 #include "afore-serve/setup.h"
 #include "common/publish.h"
 #include "pipeline/plan_source.h"
+#include "placement/registry.h"
 #include "util/error.h"
 
 namespace afore::serve {
@@ -30,9 +31,9 @@ std::vector<std::string> split_policies(const std::string& text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
-    if (name != "static" && name != "eplb" && name != "afore" && name != "ideal")
+    if (placement::find_policy(name) == nullptr)
       throw Error(ErrorKind::usage, "--policies has an unknown policy '" + name + "'",
-                  "choose from static,eplb,afore,ideal");
+                  "choose from " + placement::policy_names(","));
     names.push_back(name);
     begin = end + 1;
   }

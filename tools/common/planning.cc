@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "placement/registry.h"
 #include "util/error.h"
 
 namespace afore::cli {
@@ -45,7 +46,13 @@ std::vector<std::string> record_kinds() {
 }
 
 void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
-  if (with_policy) add_choice(app, "--policy", flags.policy, "Placement policy", {"static", "eplb", "afore", "ideal"});
+  if (with_policy) {
+    std::vector<std::string> names;
+    for (const placement::PolicyInfo& policy : placement::policies()) names.emplace_back(policy.name);
+    add_choice(app, "--policy", flags.policy, "Placement policy (docs/policies.md)", names);
+  }
+  add_choice(app, "--split", flags.split,
+             "Tokens over the replicas of another system's policy: its own way, or exactly", {"own", "exact"});
   add_choice(app, "--demand-source", flags.demand_source,
              "What a target is planned from: its own demand, its last step, or a window of steps",
              {"prefetch", "last_step", "window"});
@@ -127,6 +134,7 @@ Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, c
   planner.window_steps = static_cast<int>(flags.window_steps);
   planner.limits.objective = flags.objective == "tiles" ? Objective::tiles : Objective::time;
   planner.limits.copy_budget = flags.copy_budget == kAbsent ? setup.cluster.ffn_workers : flags.copy_budget;
+  planner.limits.split = flags.split == "exact" ? placement::Split::exact : placement::Split::own;
   planner.limits.gain_rule = flags.gain_rule == "on";
   if (flags.window_us != kAbsent) planner.window_ns = flags.window_us * 1000;
   planner.overlap = flags.overlap == "on";

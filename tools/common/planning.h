@@ -12,7 +12,8 @@ namespace afore::cli {
 
 struct PlanningFlags {
   std::string policy;  // empty = not given
-  std::string demand_source = "prefetch", objective = "time", gain_rule = "on", cost, model, overlap = "on";
+  std::string demand_source = "prefetch", objective = "time", gain_rule = "on", split = "own", cost, model,
+              overlap = "on";
   std::int64_t workers = kAbsent, slots = kAbsent, tile_tokens = kAbsent, attention_workers = kAbsent;
   std::int64_t microbatches = kAbsent, top_k = kAbsent;
   std::int64_t copy_budget = kAbsent, window_us = kAbsent, window_steps = 50;

@@ -1,0 +1,40 @@
+#pragma once
+// What every policy's answer has beside the policy's own choice: the best without copies, the bounds within its limits,
+// and an exact split (TileSplitter; TimeSplitter's search under time) over any placement.
+#include <vector>
+
+#include "placement/board.h"
+#include "placement/bounds.h"
+#include "placement/policy.h"
+#include "placement/slots.h"
+#include "placement/split_tiles.h"
+#include "placement/split_time.h"
+
+namespace afore::placement {
+
+class Frame {
+ public:
+  explicit Frame(const Limits& limits) : limits_(limits), time_(tiles_) {}
+
+  // Splits over what stands; fills *_before, the bounds and the cut of `decision`. The board then holds that split.
+  void stand(const Request& request, Decision& decision);
+  // The exact split over `placement`; the board holds it.
+  void split(const LayerPlacement& placement, const LayerCost& cost);
+  // decision.certified, from decision.assignment.
+  void certify(const Request& request, Decision& decision) const;
+
+  const Board& board() const { return board_; }
+
+ private:
+  bool by_tiles() const { return limits_.objective == Objective::tiles; }
+
+  Limits limits_;
+  TileSplitter tiles_;
+  TimeSplitter time_;
+  Bounds bounds_;
+  Board board_;
+  SlotTable slots_;
+  std::vector<std::int64_t> demand_;
+};
+
+}  // namespace afore::placement
