@@ -39,7 +39,7 @@ _afore_plan() {
     ':--objective') words='time tiles' ;;
     ':--gain-rule') words='on off' ;;
     ':--overlap') words='on off' ;;
-    ':--only') words='header sequence request batch demand routing placement plan observed operation completion summary' ;;
+    ':--only') words='header sequence request batch demand routing placement plan observed operation membership completion summary' ;;
     ':--workers' | ':--slots' | ':--tile-tokens' | ':--attention-workers' | ':--microbatches' | ':--top-k' | ':--model' | ':--cost' | ':--copy-budget' | ':--window-us' | ':--window-steps' | ':--eplb-interval' | ':--eplb-step-bytes' | ':--eplb-groups' | ':--eplb-nodes' | ':--explain') ;;
     'verify:--recover') words='strict tail skip' ;;
     *)
@@ -71,7 +71,7 @@ _afore_serve() {
     'replay:--objective') words='time tiles' ;;
     'replay:--gain-rule') words='on off' ;;
     'replay:--overlap') words='on off' ;;
-    'replay:--only') words='header sequence request batch demand routing placement plan observed operation completion summary' ;;
+    'replay:--only') words='header sequence request batch demand routing placement plan observed operation membership completion summary' ;;
     'replay:--kv-tokens' | 'replay:--copy-chunk' | 'replay:--faults' | 'replay:--fault-seed' | 'replay:--max-num-seqs' | 'replay:--max-num-batched-tokens' | 'replay:--kv-budget-tokens' | 'replay:--max-queue' | 'replay:--max-queue-ms' | 'replay:--timeout-s' | 'replay:--duration-s' | 'replay:--goodput' | 'replay:--workers' | 'replay:--slots' | 'replay:--tile-tokens' | 'replay:--attention-workers' | 'replay:--microbatches' | 'replay:--top-k' | 'replay:--model' | 'replay:--cost' | 'replay:--copy-budget' | 'replay:--window-us' | 'replay:--window-steps' | 'replay:--eplb-interval' | 'replay:--eplb-step-bytes' | 'replay:--eplb-groups' | 'replay:--eplb-nodes') ;;
     'compare:--recover') words='strict tail skip' ;;
     'compare:--host') words='sim' ;;

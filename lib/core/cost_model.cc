@@ -36,11 +36,11 @@ Nanos unit_ns(double ns, const char* what) {
 // Control latency, scheduler and sampling times are assumptions, named there.
 const std::array<HardwareProfile, 3> kProfiles = {{
     {"a100", 312e12, 0.6, 2.039e12, 0.8, 300e9, 0.8, 10'000, 240e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000,
-     kAbsent, kAbsent, 25.6e9},
+     kAbsent, kAbsent, kAbsent, 25.6e9},
     {"h100", 989e12, 0.6, 3.35e12, 0.8, 450e9, 0.8, 10'000, 360e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
-     kAbsent, 51.2e9},
+     kAbsent, kAbsent, 51.2e9},
     {"h200", 989e12, 0.6, 4.8e12, 0.8, 450e9, 0.8, 10'000, 360e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
-     kAbsent, 51.2e9},
+     kAbsent, kAbsent, 51.2e9},
 }};
 
 void require(std::int64_t value, const char* key) {

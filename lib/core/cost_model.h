@@ -30,6 +30,7 @@ struct HardwareProfile {
   Nanos sampling_ns = 0;         // per microbatch and step
   Nanos ffn_c1_ns = kAbsent;     // measured values, when present, replace the derived ones
   Nanos ffn_c2_ns = kAbsent;
+  std::int64_t ffn_tile_tokens = kAbsent;  // the tile that measured values are for
   double source_bytes_per_s = 25.6e9;  // reading weights from where they come from, per worker; cost files may lack it
   bool operator==(const HardwareProfile&) const = default;
 };

@@ -8,21 +8,19 @@ namespace afore::placement {
 namespace {
 
 constexpr std::array kPolicies = {
-    PolicyInfo{"static", "everything on the primaries", make_static, false},
-    PolicyInfo{"afore", "copies for a positive net gain, and a split over what stands", make_afore, false},
-    PolicyInfo{"split", "every slot filled once, then only exact splits", make_split, false},
-    PolicyInfo{"ideal", "every expert everywhere, copies free: a yardstick", make_ideal, false},
-    PolicyInfo{"eplb", "DeepSeek's balancer, in the background", nullptr, true},
-    PolicyInfo{"llep", "least-loaded spilling over a cap", make_llep, true},
-    PolicyInfo{"quota", "UltraEP's least largest load that its export oracle can meet", make_quota, true},
-    PolicyInfo{"metro", "each expert whole, to the replica whose worker activates fewest", make_metro, true},
-    PolicyInfo{"lplb", "DeepSeek's linear program over fixed redundancy edges", make_lplb, true},
-    PolicyInfo{"harmoeny", "tokens from overloaded workers to the least loaded, in pieces worth a load", make_harmoeny,
-               true},
-    PolicyInfo{"lina", "replicas in proportion to popularity, split evenly", make_lina, true},
-    PolicyInfo{"libra", "the busiest worker's hottest expert to the least loaded, then tokens", make_libra, true},
-    PolicyInfo{"fastermoe", "the hottest experts on all workers, where that saves more than it costs", make_fastermoe,
-               true},
+    PolicyInfo{"static", "everything on the primaries", make_static},
+    PolicyInfo{"afore", "copies for a positive net gain, and a split over what stands", make_afore},
+    PolicyInfo{"split", "every slot filled once, then only exact splits", make_split},
+    PolicyInfo{"ideal", "every expert everywhere, copies free: a yardstick", make_ideal},
+    PolicyInfo{"eplb", "DeepSeek's balancer, in the background", nullptr},
+    PolicyInfo{"llep", "least-loaded spilling over a cap", make_llep},
+    PolicyInfo{"quota", "UltraEP's least largest load that its export oracle can meet", make_quota},
+    PolicyInfo{"metro", "each expert whole, to the replica whose worker activates fewest", make_metro},
+    PolicyInfo{"lplb", "DeepSeek's linear program over fixed redundancy edges", make_lplb},
+    PolicyInfo{"harmoeny", "tokens from overloaded workers to the least loaded, in pieces worth a load", make_harmoeny},
+    PolicyInfo{"lina", "replicas in proportion to popularity, split evenly", make_lina},
+    PolicyInfo{"libra", "the busiest worker's hottest expert to the least loaded, then tokens", make_libra},
+    PolicyInfo{"fastermoe", "the hottest experts on all workers, where that saves more than it costs", make_fastermoe},
 };
 
 }  // namespace

@@ -13,7 +13,6 @@ struct PolicyInfo {
   const char* name;
   const char* summary;                             // one line
   std::unique_ptr<Policy> (*make)(const Limits&);  // nullptr: planned in the background, over many targets (eplb)
-  bool rival;                                      // another system's rule, as published, gain or no gain
 };
 
 std::span<const PolicyInfo> policies();                // in the order they are listed to people

@@ -97,7 +97,7 @@ void check_tiles_before(const Facts& facts, const Plan& plan, const Standing& st
     violate(plan.target, "max_tile_load_before is {}, not reachable without copies", before);
   if (split_fits(standing.tiles, standing.holders, facts.workers, before - 1))
     violate(plan.target, "max_tile_load_before is {}, but {} is reachable without copies", before, before - 1);
-  if (plan.max_tile_load > before && !is_rival(facts))
+  if (plan.max_tile_load > before && !may_lose(facts))
     violate(plan.target, "max_tile_load is {}, above max_tile_load_before {}", plan.max_tile_load, before);
 }
 
@@ -111,9 +111,9 @@ void check_time_before(const Facts& facts, const Plan& plan, const Standing& sta
   const Bounds bounds(times, standing.holders, standing.open_slots, 0);
   if (before < cost.c0_ns || bounds.refutes_time(before - cost.c0_ns, standing.tiles, cost.c1_ns, cost.c2_ns))
     violate(plan.target, "ffn_ns_before is {}, less than any split over the standing replicas takes", before);
-  if (plan.ffn_ns > before && !is_rival(facts))
+  if (plan.ffn_ns > before && !may_lose(facts))
     violate(plan.target, "ffn_ns is {}, above ffn_ns_before {}", plan.ffn_ns, before);
-  if (plan.copies.empty() && !plan.is_virtual && !is_rival(facts) && plan.ffn_ns < before)
+  if (plan.copies.empty() && !plan.is_virtual && !may_lose(facts) && plan.ffn_ns < before)
     violate(plan.target, "ffn_ns_before is {}, but the plan takes {} without copies", before, plan.ffn_ns);
 }
 

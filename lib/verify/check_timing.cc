@@ -23,7 +23,7 @@ Nanos schedule_copies(const Facts& facts, const Plan& plan) {
 
 bool from_guess(const Plan& plan) { return plan.demand_source != "prefetch"; }
 
-bool is_rival(const Facts& facts) {
+bool may_lose(const Facts& facts) {
   const std::string& policy = facts.planner.policy;
   return policy != "static" && policy != "afore" && policy != "ideal";
 }
@@ -46,7 +46,7 @@ void check_timing(const Facts& facts, const Plan& plan) {
   if (plan.gain_ns != saved - exposed)
     violate(plan.target, "gain_ns is {}, expected {} (saves {}, exposes {})", plan.gain_ns, saved - exposed, saved,
             exposed);
-  if (facts.planner.gain_rule && !is_rival(facts) && !plan.copies.empty() && plan.gain_ns <= 0)
+  if (facts.planner.gain_rule && !may_lose(facts) && !plan.copies.empty() && plan.gain_ns <= 0)
     violate(plan.target, "{} copies are installed for a gain of {} ns", plan.copies.size(), plan.gain_ns);
 }
 

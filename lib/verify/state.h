@@ -75,8 +75,9 @@ struct Standing {
 Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, const Demand& demand);
 
 bool from_guess(const Plan& plan);
-// Another system's rule: it may do worse than standing still, and copies for what it thinks is a gain.
-bool is_rival(const Facts& facts);
+// Policies that do not promise a gain: another system's rule may do worse than standing still and copies for what it
+// takes for one, and policy split fills its slots for later targets.
+bool may_lose(const Facts& facts);
 inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Each throws the first violation it finds. apply_copies leaves the layer as it stands when the target runs.

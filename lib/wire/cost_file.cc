@@ -37,6 +37,7 @@ void visit_profile(Profile& p, Visit&& visit) {
   visit("sampling_ns", p.sampling_ns, Role::time);
   visit("ffn_c1_ns", p.ffn_c1_ns, Role::measured);
   visit("ffn_c2_ns", p.ffn_c2_ns, Role::measured);
+  visit("ffn_tile_tokens", p.ffn_tile_tokens, Role::measured);
   visit("source_bytes_per_s", p.source_bytes_per_s, Role::optional_rate);
 }
 

@@ -82,6 +82,7 @@ std::string cost_file(const FitOptions& o, const FitResult& result, const Hardwa
     profile.ffn_c0_ns = whole_ns(ffn->model.c[0], 0);
     profile.ffn_c1_ns = whole_ns(ffn->model.c[1], 1);
     profile.ffn_c2_ns = whole_ns(ffn->model.c[2], 1);
+    profile.ffn_tile_tokens = ffn->tile_tokens;
   }
   if (link != nullptr) {
     if (!(link->model.c[1] > 0))

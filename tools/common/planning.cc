@@ -41,8 +41,8 @@ HardwareProfile resolve_profile(const PlanningFlags& flags, const std::optional<
 }  // namespace
 
 std::vector<std::string> record_kinds() {
-  return {"header",    "sequence", "request",  "batch",     "demand",     "routing",
-          "placement", "plan",     "observed", "operation", "completion", "summary"};
+  return {"header", "sequence", "request",   "batch",      "demand",     "routing", "placement",
+          "plan",   "observed", "operation", "membership", "completion", "summary"};
 }
 
 void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
@@ -108,6 +108,10 @@ Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, c
                 "fewer --slots");
 
   setup.profile = resolve_profile(flags, header);
+  const std::int64_t tile = setup.profile.ffn_tile_tokens;
+  if (tile != kAbsent && tile != setup.cluster.tile_tokens)
+    warn(fmt::format("the FFN times of {} are for tiles of {} tokens, not {} (--tile-tokens {})", setup.profile.name,
+                     tile, setup.cluster.tile_tokens, tile));
   const bool measured = setup.profile.ffn_c1_ns != kAbsent && setup.profile.ffn_c2_ns != kAbsent;
   ModelSpec& sized = setup.sized;
   sized = setup.model;

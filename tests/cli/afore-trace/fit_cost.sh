@@ -22,6 +22,7 @@ cat my.json
 demand='{"kind":"demand","step":0,"layer":3,"microbatch":0,"phase":"decode","tokens":64,"counts":[300,20,30,162]}'
 afore-plan --workers 2 --top-k 8 --model deepseek-v3 --tile-tokens 128 --cost my.json --window-us 1000 <<< "$demand" |
   sed -n 's/.*"cost":\({[^}]*}\).*/\1/p'
+afore-plan --workers 2 --top-k 8 --model deepseek-v3 --cost my.json --window-us 1000 <<< "$demand" 2>&1 > /dev/null
 afore-trace fit-cost generation.csv links.csv > again.txt
 cmp <(sed '/my.json/d' report.txt | sed '$d') again.txt && echo 'the same report without -o'
 # --force replaces files, and nothing that is not one.
