@@ -47,7 +47,7 @@ class SplitPolicy final : public Policy {
   void fill(const Request& request, Layer& layer, std::vector<Copy>& copies) {
     LayerPlacement after = request.placement;
     while (static_cast<std::int64_t>(copies.size()) < limits_.copy_budget) {
-      const Copy copy = next(after, layer.load);
+      const Copy copy = next(request, after, layer.load);
       if (copy.to < 0) {
         layer.full = true;
         return;
@@ -57,13 +57,16 @@ class SplitPolicy final : public Policy {
     }
   }
 
-  static int empty_slot(const LayerPlacement& placement, int worker) {
+  // Empty slots of a lost worker are busy for ever.
+  static int empty_slot(const Request& request, const LayerPlacement& placement, int worker) {
     for (int slot = 0; slot < placement.slots_per_worker(); ++slot)
-      if (placement.expert_at(worker, slot) == kNoExpert) return slot;
+      if (placement.expert_at(worker, slot) == kNoExpert &&
+          (request.busy.empty() || request.busy[placement.index(worker, slot)] == 0))
+        return slot;
     return kNoSlot;
   }
 
-  Copy next(const LayerPlacement& placement, const std::vector<double>& load) {
+  Copy next(const Request& request, const LayerPlacement& placement, const std::vector<double>& load) {
     worker_load_.assign(placement.workers(), 0);
     order_.clear();
     for (int e = 0; e < placement.experts(); ++e) {
@@ -77,9 +80,9 @@ class SplitPolicy final : public Policy {
       int best = -1;
       for (int w = 0; w < placement.workers(); ++w)
         if ((best < 0 || worker_load_[w] < worker_load_[best]) && !placement.holds(expert, w) &&
-            empty_slot(placement, w) != kNoSlot)
+            empty_slot(request, placement, w) != kNoSlot)
           best = w;
-      if (best >= 0) return {expert, placement.primary(expert), best, empty_slot(placement, best)};
+      if (best >= 0) return {expert, placement.primary(expert), best, empty_slot(request, placement, best)};
     }
     return {kNoExpert, -1, -1, kNoSlot};
   }

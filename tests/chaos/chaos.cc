@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "placement/registry.h"
+
 namespace afore::chaos {
 
 std::vector<host::Fault> random_faults(host::Draw& draw, const ClusterSpec& cluster, Nanos duration_ns) {
@@ -27,6 +29,14 @@ std::vector<host::Fault> random_faults(host::Draw& draw, const ClusterSpec& clus
     faults.push_back(fault);
   }
   return faults;
+}
+
+std::string random_policy(host::Draw& draw) {
+  const auto policies = placement::policies();
+  for (;;) {
+    const std::string name = policies[draw(std::ssize(policies))].name;
+    if (name != "ideal") return name;
+  }
 }
 
 std::string text(const std::vector<host::Fault>& faults) {

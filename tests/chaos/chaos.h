@@ -24,6 +24,7 @@ inline void require(bool holds, const std::string& what) {
 
 // At most all but one FFN worker are killed.
 std::vector<host::Fault> random_faults(host::Draw& draw, const ClusterSpec& cluster, Nanos duration_ns);
+std::string random_policy(host::Draw& draw);  // one of all but ideal, which has no replicas to lose
 std::string text(const std::vector<host::Fault>& faults);
 void count(const Membership& membership, Tally& tally);
 // The run ended as it must where a lost expert has no slot left: with an error that names it.

@@ -36,7 +36,7 @@ Run draw_run(std::uint64_t seed) {
   Draw draw{seed * 2};
   Run run{random_load(draw), {}};
   ClosedLoopOptions& options = run.load.options;
-  if (options.planner.policy == "ideal") options.planner.policy = "afore";  // it has no replicas to lose
+  options.planner.policy = random_policy(draw);
   options.sim.reload_ns = draw(300'000);
   // As long as the run takes without faults, so that most of them strike.
   Nanos last_ns = 10'000;

@@ -25,7 +25,7 @@ Run draw_run(std::uint64_t seed) {
   Draw draw{seed * 2 + 1};
   Run run;
   Shape& s = run.shape = random_shape(draw);
-  s.planner.policy = std::vector<std::string>{"afore", "static", "eplb"}[draw(3)];
+  s.planner.policy = random_policy(draw);
   s.planner.eplb.interval_steps = static_cast<int>(1 + draw(3));
   s.planner.window_steps = static_cast<int>(1 + draw(3));
   const int layers = static_cast<int>(1 + draw(3));
