@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "placement/rivals.h"
 #include "util/error.h"
@@ -15,6 +16,31 @@ void Book::open(const Request& request, std::int64_t copy_budget) {
   needed_.assign(after_->index_count(), 0);
   copies_.clear();
   tokens_.clear();
+}
+
+std::int64_t Book::primary_loads(std::vector<std::int64_t>& load) const {
+  load.assign(workers(), 0);
+  std::int64_t total = 0;
+  for (int e = 0; e < experts(); ++e) {
+    total += count(e);
+    if (count(e) > 0) load[primary(e)] += count(e);
+  }
+  return total;
+}
+
+void Book::hottest_first(std::vector<int>& experts) const {
+  experts.resize(counts_.size());
+  std::iota(experts.begin(), experts.end(), 0);
+  std::stable_sort(experts.begin(), experts.end(), [&](int a, int b) { return count(a) > count(b); });
+}
+
+int Book::least_loaded(int expert, int home, std::span<const std::int64_t> load) const {
+  int best = -1;
+  for (int w = 0; w < workers(); ++w) {
+    if (w == home || (best >= 0 && load[w] >= load[best])) continue;
+    if (holds(expert, w) || can_copy(w)) best = w;
+  }
+  return best;
 }
 
 // Empty ones first, then the least recently used; kNoSlot when there is none.

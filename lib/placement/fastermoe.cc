@@ -8,7 +8,6 @@
 // own tokens of a shadowed expert there; FFN workers have no tokens of their own and share them evenly. Assumed: the
 // first expert that slots or the budget keep from some worker ends it.
 #include <algorithm>
-#include <numeric>
 
 #include "placement/rivals.h"
 
@@ -20,9 +19,7 @@ class FasterMoe final : public Rule {
   explicit FasterMoe(std::int64_t copy_budget) : copy_budget_(copy_budget) {}
 
   void decide(const Request& request, Book& book) override {
-    order_.resize(request.counts.size());
-    std::iota(order_.begin(), order_.end(), 0);
-    std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return book.count(a) > book.count(b); });
+    book.hottest_first(order_);
     std::size_t shadowed = 0;
     Nanos best_ns = compute_ns(request.cost, book.count(order_[0])), shadow_ns = 0;
     for (; shadowed + 1 < order_.size(); ++shadowed) {

@@ -23,13 +23,8 @@ std::int64_t tokens_worth_a_load(const LayerCost& cost) {
 class Harmoeny final : public Rule {
  public:
   void decide(const Request& request, Book& book) override {
-    load_.assign(book.workers(), 0);
     left_.assign(request.counts.begin(), request.counts.end());
-    std::int64_t total = 0;
-    for (int e = 0; e < book.experts(); ++e) {
-      if (left_[e] > 0) load_[book.primary(e)] += left_[e];
-      total += left_[e];
-    }
+    const std::int64_t total = book.primary_loads(load_);
     const std::int64_t mean = total / book.workers(), threshold = tokens_worth_a_load(request.cost);
     while (move(book, mean, threshold)) {
     }
@@ -47,7 +42,7 @@ class Harmoeny final : public Rule {
     for (int e = 0; e < book.experts(); ++e)
       if (left_[e] > 0 && book.primary(e) == from && (expert < 0 || left_[e] > left_[expert])) expert = e;
     if (left_[expert] < threshold) return false;
-    const int to = least_loaded(book, expert, from);
+    const int to = book.least_loaded(expert, from, load_);
     if (to < 0 || mean - load_[to] < threshold) return false;
     const std::int64_t tokens = std::min(left_[expert], mean - load_[to]);
     if (!book.give(expert, to, tokens)) return false;
@@ -55,15 +50,6 @@ class Harmoeny final : public Rule {
     load_[from] -= tokens;
     load_[to] += tokens;
     return true;
-  }
-
-  int least_loaded(const Book& book, int expert, int from) const {
-    int best = -1;
-    for (int w = 0; w < book.workers(); ++w) {
-      if (w == from || (best >= 0 && load_[w] >= load_[best])) continue;
-      if (book.holds(expert, w) || book.can_copy(w)) best = w;
-    }
-    return best;
   }
 
   std::vector<std::int64_t> load_, left_;

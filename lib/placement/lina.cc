@@ -7,7 +7,6 @@
 // more than one expert, N counts slots; N p_e is rounded down, to one at least; replicas that stand are used first;
 // copies go to the least loaded workers.
 #include <algorithm>
-#include <numeric>
 
 #include "placement/rivals.h"
 
@@ -16,17 +15,10 @@ namespace {
 
 class Lina final : public Rule {
  public:
-  void decide(const Request& request, Book& book) override {
-    load_.assign(book.workers(), 0);
-    std::int64_t total = 0;
-    for (int e = 0; e < book.experts(); ++e) {
-      total += book.count(e);
-      if (book.count(e) > 0) load_[book.primary(e)] += book.count(e);
-    }
+  void decide(const Request&, Book& book) override {
+    const std::int64_t total = book.primary_loads(load_);
     const std::int64_t slots = std::int64_t{book.workers()} * book.after().slots_per_worker();
-    order_.resize(request.counts.size());
-    std::iota(order_.begin(), order_.end(), 0);
-    std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return book.count(a) > book.count(b); });
+    book.hottest_first(order_);
     for (const int e : order_) {
       const std::int64_t count = book.count(e);
       if (count == 0) break;

@@ -4,7 +4,6 @@
 // The weights are sent for one target; here they go into slots, and a replica that is still there is used without a
 // copy.
 #include <algorithm>
-#include <numeric>
 
 #include "placement/rivals.h"
 
@@ -17,20 +16,13 @@ constexpr std::int64_t kMinTokens = 64;
 
 class Llep final : public Rule {
  public:
-  void decide(const Request& request, Book& book) override {
-    load_.assign(book.workers(), 0);
-    std::int64_t total = 0;
-    for (int e = 0; e < book.experts(); ++e) {
-      total += book.count(e);
-      if (book.count(e) > 0) load_[book.primary(e)] += book.count(e);
-    }
+  void decide(const Request&, Book& book) override {
+    const std::int64_t total = book.primary_loads(load_);
     const double mean = static_cast<double>(total) / book.workers();
     const auto cap = static_cast<std::int64_t>(kAlpha * mean);
     const bool skewed = static_cast<double>(*std::max_element(load_.begin(), load_.end())) > kLambda * mean;
 
-    order_.resize(request.counts.size());
-    std::iota(order_.begin(), order_.end(), 0);
-    std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return book.count(a) > book.count(b); });
+    book.hottest_first(order_);
     for (const int e : order_) {
       if (book.count(e) == 0) continue;
       const int home = book.primary(e);
@@ -44,7 +36,7 @@ class Llep final : public Rule {
   std::int64_t spill(Book& book, int expert, int home, std::int64_t cap) {
     std::int64_t gone = 0;
     while (load_[home] > cap) {
-      const int to = least_loaded(book, expert, home);
+      const int to = book.least_loaded(expert, home, load_);
       if (to < 0) break;
       const std::int64_t piece = std::min({book.count(expert) - gone, load_[home] - cap, cap - load_[to]});
       if (piece < kMinTokens || !book.give(expert, to, piece)) break;
@@ -53,15 +45,6 @@ class Llep final : public Rule {
       gone += piece;
     }
     return gone;
-  }
-
-  int least_loaded(const Book& book, int expert, int home) const {
-    int best = -1;
-    for (int w = 0; w < book.workers(); ++w) {
-      if (w == home || (best >= 0 && load_[w] >= load_[best])) continue;
-      if (book.holds(expert, w) || book.can_copy(w)) best = w;
-    }
-    return best;
   }
 
   std::vector<std::int64_t> load_;

@@ -4,6 +4,7 @@
 // the policies: bounds, the best without copies, and on demand (Limits::split) an exact split over the replicas the
 // rule chose instead of its own, so that what comes from placement and what from splitting can be told apart.
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "placement/policy.h"
@@ -23,6 +24,12 @@ class Book {
   bool holds(int expert, int worker) const { return after_->holds(expert, worker); }  // copies so far included
   // Whether give() can bring an expert to the worker: budget and a slot are left that no given tokens need.
   bool can_copy(int worker) const;
+  // What most rules begin with: tokens by worker if every expert stays on its primary (the result is their sum), and
+  // the experts by tokens, most first, equal ones by index.
+  std::int64_t primary_loads(std::vector<std::int64_t>& load) const;
+  void hottest_first(std::vector<int>& experts) const;
+  // The least loaded worker but `home` that has the expert or can get it; -1 when there is none.
+  int least_loaded(int expert, int home, std::span<const std::int64_t> load) const;
   // The worker computes so many more tokens of the expert. Where it lacks the expert, it is copied there from its
   // primary into an empty slot, else over the least recently used replica without given tokens; false, and nothing is
   // done, when it cannot be.
