@@ -140,8 +140,8 @@ void PaperThreePhases::replicate(const placement::Request& request, std::vector<
   count_loads();
 }
 
-placement::Decision PaperThreePhases::decide(const placement::Request& request) {
-  placement::Decision decision;
+void PaperThreePhases::plan(const placement::Request& request, placement::Decision& decision) {
+  decision.clear();
   std::vector<std::int64_t> tiles;
   count_tiles(request.counts, request.cost.tile_tokens, tiles);
   adapt(tiles, request.placement);
@@ -153,7 +153,6 @@ placement::Decision PaperThreePhases::decide(const placement::Request& request) 
   std::sort(decision.assignment.begin(), decision.assignment.end(), [](const TileShare& a, const TileShare& b) {
     return a.expert != b.expert ? a.expert < b.expert : a.worker < b.worker;
   });
-  return decision;
 }
 
 }  // namespace afore::bench

@@ -16,7 +16,7 @@ class PaperThreePhases final : public placement::Policy {
   PaperThreePhases(const placement::Limits& limits, std::int64_t threshold) : limits_(limits), threshold_(threshold) {}
 
   // One layer: the assignment of the preceding call is where phase 1 starts.
-  placement::Decision decide(const placement::Request& request) override;
+  void plan(const placement::Request& request, placement::Decision& decision) override;
 
  private:
   using Shares = std::vector<std::map<int, std::int64_t>>;  // by worker: expert -> tiles

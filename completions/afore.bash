@@ -33,7 +33,7 @@ _afore_plan() {
   done
   case "$path:$prev" in
     ':--recover') words='strict tail skip' ;;
-    ':--policy') words='static afore split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
+    ':--policy') words='static afore paper split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
     ':--split') words='own exact' ;;
     ':--demand-source') words='prefetch last_step window' ;;
     ':--objective') words='time tiles' ;;
@@ -65,7 +65,7 @@ _afore_serve() {
     'replay:--recover') words='strict tail skip' ;;
     'replay:--host') words='sim' ;;
     'replay:--links') words='own shared' ;;
-    'replay:--policy') words='static afore split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
+    'replay:--policy') words='static afore paper split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
     'replay:--split') words='own exact' ;;
     'replay:--demand-source') words='prefetch last_step window' ;;
     'replay:--objective') words='time tiles' ;;

@@ -12,6 +12,9 @@
 
 namespace afore {
 
+// How a kernel's time grows with tiles and activated experts: one after the other, or whichever takes longer.
+enum class LoadRule { additive, roofline };
+
 struct HardwareProfile {
   std::string name;
   double flops_per_s = 0;         // dense tensor-core rate at the stored precision
@@ -32,6 +35,7 @@ struct HardwareProfile {
   Nanos ffn_c2_ns = kAbsent;
   std::int64_t ffn_tile_tokens = kAbsent;  // the tile that measured values are for
   double source_bytes_per_s = 25.6e9;  // reading weights from where they come from, per worker; cost files may lack it
+  LoadRule ffn_rule = LoadRule::additive;  // cost files may lack it
   bool operator==(const HardwareProfile&) const = default;
 };
 
@@ -39,7 +43,8 @@ struct HardwareProfile {
 const HardwareProfile* find_hardware_profile(const std::string& name);  // nullptr when unknown
 std::vector<std::string> hardware_profile_names();
 
-// FFN time of a worker = c0 + c1*tiles + c2*activated experts.
+// FFN time of a worker = c0 + c1*tiles + c2*activated experts, or under the roofline rule c0 + max(c1*tiles,
+// c2*activated experts).
 struct LayerCost {
   Nanos c0_ns = 0;
   Nanos c1_ns = 1;  // per tile
@@ -47,8 +52,14 @@ struct LayerCost {
   std::int64_t tile_tokens = 1;
   std::int64_t expert_bytes = 0;
   Nanos copy_ns = 0;  // one expert through one port, latency included
+  LoadRule rule = LoadRule::additive;
 
-  Nanos ffn_ns(std::int64_t tiles, std::int64_t activated) const { return c0_ns + c1_ns * tiles + c2_ns * activated; }
+  Nanos ffn_ns(std::int64_t tiles, std::int64_t activated) const {
+    const Nanos compute_ns = c1_ns * tiles, weights_ns = c2_ns * activated;
+    return c0_ns + (rule == LoadRule::additive ? compute_ns + weights_ns
+                    : compute_ns > weights_ns  ? compute_ns
+                                               : weights_ns);
+  }
 };
 
 // c1 = tile_tokens * 6 * hidden * moe_intermediate / (flops * efficiency), c2 = expert_bytes / (memory * efficiency),

@@ -1,10 +1,17 @@
 #include "core/placement.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "util/error.h"
 
 namespace afore {
+
+// One counter for all placements of the process, so that equal stamps mean one and the same content.
+void LayerPlacement::changed() {
+  static std::atomic<std::uint64_t> next{1};
+  stamp_ = next.fetch_add(1, std::memory_order_relaxed);
+}
 
 LayerPlacement::LayerPlacement(int experts, int workers, int slots_per_worker)
     : experts_(experts),
@@ -12,7 +19,9 @@ LayerPlacement::LayerPlacement(int experts, int workers, int slots_per_worker)
       slots_per_worker_(slots_per_worker),
       slots_(static_cast<std::size_t>(workers) * (slots_per_worker + 1), kNoExpert),
       holders_(experts),
-      fixed_primary_(experts, -1) {}
+      fixed_primary_(experts, -1) {
+  changed();
+}
 
 LayerPlacement LayerPlacement::initial(int experts, int workers, int redundant_slots) {
   LayerPlacement placement(experts, workers, (experts + workers - 1) / workers + redundant_slots);
@@ -37,8 +46,8 @@ LayerPlacement LayerPlacement::from_physical(int experts, int workers, int slots
       placement.set(worker, slot, physical_to_logical[static_cast<std::size_t>(worker) * slots_per_worker + slot]);
   for (int expert = 0; expert < experts; ++expert) {
     const int home = initial_primary(expert, experts, workers);
-    if (placement.holds(expert, home)) placement.fixed_primary_[expert] = home;
-    else placement.rehomed_ = true;
+    if (placement.holders(expert).empty()) continue;
+    placement.fixed_primary_[expert] = placement.holds(expert, home) ? home : placement.holders(expert).front();
   }
   return placement;
 }
@@ -57,6 +66,12 @@ int LayerPlacement::primary(int expert) const {
 void LayerPlacement::fix_primary(int expert, int worker) {
   AFORE_CHECK(holds(expert, worker), "a primary is fixed on a worker that does not hold the expert");
   fixed_primary_[expert] = worker;
+  changed();
+}
+
+void LayerPlacement::mark_rehomed() {
+  rehomed_ = true;
+  changed();
 }
 
 bool LayerPlacement::is_primary_slot(int worker, int slot) const {
@@ -67,7 +82,9 @@ bool LayerPlacement::is_primary_slot(int worker, int slot) const {
 void LayerPlacement::set(int worker, int slot, int expert) {
   int& held = slots_[index(worker, slot)];
   const int old = held;
+  if (old == expert) return;
   held = expert;
+  changed();
   if (old != kNoExpert && !holds(old, worker)) {
     auto& list = holders_[old];
     list.erase(std::lower_bound(list.begin(), list.end(), worker));

@@ -30,7 +30,7 @@ class LayerPlacement {
   bool holds(int expert, int worker) const { return slot_of(expert, worker) != kNoSlot; }
   // Workers holding the expert, ascending, each once.
   std::span<const int> holders(int expert) const { return holders_[expert]; }
-  // The fixed primary, or after re-homing the lowest-index holder. kNoExpert's twin: -1 when nobody holds it.
+  // The fixed primary, or after re-homing the lowest-index holder. -1 when nobody holds it.
   int primary(int expert) const;
   bool is_primary_slot(int worker, int slot) const;
   bool rehomed() const { return rehomed_; }
@@ -40,10 +40,12 @@ class LayerPlacement {
   // The expert's primary from now on, on a worker that holds it: after the worker of its first one was lost.
   void fix_primary(int expert, int worker);
   // From now on primaries are the lowest-index holders.
-  void mark_rehomed() { rehomed_ = true; }
+  void mark_rehomed();
 
   // Worker-major, slots_per_worker entries each, kNoExpert = empty; without staging. For placement records.
   std::vector<int> physical_to_logical() const;
+  // An expert's primary is its initial worker where that holds it, else the lowest-index worker that does; it stays
+  // that whatever is copied later.
   static LayerPlacement from_physical(int experts, int workers, int slots_per_worker,
                                       std::span<const int> physical_to_logical);
 
@@ -54,14 +56,24 @@ class LayerPlacement {
   }
   std::size_t index_count() const { return slots_.size(); }
 
-  bool operator==(const LayerPlacement&) const = default;
+  // Changes whenever the placement does, and no other placement has it but copies of this one: what was derived from a
+  // placement of this stamp still holds.
+  std::uint64_t stamp() const { return stamp_; }
+
+  bool operator==(const LayerPlacement& other) const {
+    return experts_ == other.experts_ && workers_ == other.workers_ && slots_per_worker_ == other.slots_per_worker_ &&
+           slots_ == other.slots_ && fixed_primary_ == other.fixed_primary_ && rehomed_ == other.rehomed_;
+  }
 
  private:
+  void changed();
+
   int experts_, workers_, slots_per_worker_;
   std::vector<int> slots_;  // by index()
   std::vector<std::vector<int>> holders_;
   std::vector<int> fixed_primary_;  // worker by expert, set by initial()/from_physical(); -1 = none
   bool rehomed_ = false;
+  std::uint64_t stamp_ = 0;
 };
 
 // floor(e*N/E): the worker of an expert's initial primary.

@@ -20,8 +20,8 @@ class SplitPolicy final : public Policy {
  public:
   explicit SplitPolicy(const Limits& limits) : limits_(limits), frame_(limits) {}
 
-  Decision decide(const Request& request) override {
-    Decision decision;
+  void plan(const Request& request, Decision& decision) override {
+    decision.clear();
     frame_.stand(request, decision);
     Layer& layer = layers_[request.target.layer];
     layer.load.resize(request.counts.size(), 0);
@@ -34,7 +34,6 @@ class SplitPolicy final : public Policy {
     }
     decision.assignment = frame_.board().assignment();
     frame_.certify(request, decision);
-    return decision;
   }
 
  private:

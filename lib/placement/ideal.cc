@@ -17,11 +17,11 @@ constexpr int kPackTries = 24;
 class IdealPolicy final : public Policy {
  public:
   explicit IdealPolicy(const Limits& limits)
-      : limits_(limits), time_(tiles_), grower_(tiles_, time_), standing_(make_afore(limits)) {}
+      : limits_(limits), time_(tiles_), grower_(tiles_, time_), standing_(make_paper(limits)) {}
 
   bool is_virtual() const override { return true; }
 
-  Decision decide(const Request& request) override {
+  void plan(const Request& request, Decision& decision) override {
     const LayerCost& cost = request.cost;
     const int workers = request.placement.workers();
     const bool by_tiles = limits_.objective == Objective::tiles;
@@ -29,7 +29,7 @@ class IdealPolicy final : public Policy {
     const LoadForm form{cost.c1_ns, cost.c2_ns};
     // What the placement that stands allows: its value without copies, and a split no worse than the three phases'.
     const Decision standing = standing_->decide(request);
-    Decision decision;
+    decision.clear();
     decision.max_tiles_before = standing.max_tiles_before;
     decision.ffn_ns_before = standing.ffn_ns_before;
     decision.lower_bound_tiles = Bounds::everywhere(demand_, workers, {1, 0});
@@ -43,7 +43,6 @@ class IdealPolicy final : public Policy {
     }
     decision.assignment = board_.assignment();
     decision.certified = board_.max_load() <= (by_tiles ? decision.lower_bound_tiles : bound);
-    return decision;
   }
 
  private:

@@ -26,6 +26,13 @@ struct Limits {
   Split split = Split::own;      // ours are exact in any case
 };
 
+// What sets a worker apart from the others.
+struct WorkerTraits {
+  std::int64_t slowdown_permille = 1000;       // its c1 and c2, in thousandths of the cost's
+  std::int64_t copy_slowdown_permille = 1000;  // a copy into or out of it, in thousandths of copy_ns
+  bool draining = false;                       // takes no copies, and work only of experts that stand nowhere else
+};
+
 struct Request {
   Target target;
   std::span<const std::int64_t> counts;  // the demand to plan for (the truth, or a guess)
@@ -34,10 +41,14 @@ struct Request {
   std::span<const std::int64_t>
       last_used;  // by placement.index(): serial of the last target with work there, -1 = never
   const LayerCost& cost;
-  Nanos window_ns = 0;  // copies hidden up to here
+  Nanos window_ns = 0;                         // copies hidden up to here
+  std::span<const std::uint8_t> pinned = {};   // by expert: 1 = never copied. Empty = none
+  std::span<const WorkerTraits> workers = {};  // empty = all alike
 };
 
 struct Decision {
+  void clear();  // keeps the buffers
+
   std::vector<Copy> copies;           // in execution order; each fills `slot` of `to` before the target runs
   std::vector<TileShare> assignment;  // over the placement after the copies
   // Best reachable without copies, after rebalancing over the replicas that stand.
@@ -48,21 +59,41 @@ struct Decision {
   Nanos lower_bound_ns = 0;
   std::vector<int> cut;    // objective tiles: worker set that proves lower_bound_tiles, where a cut is the proof
   bool certified = false;  // the stated objective meets its lower bound
+  // Objective time: no split over the replicas that the target runs on takes less, whatever copies could do.
+  Nanos split_bound_ns = 0;
+  bool budget_hit = false;  // the search ended at its node budget
   // EPLB and other policies that split by tokens: replaces the rule of docs/records.md. Empty otherwise.
   std::vector<TokenShare> assignment_tokens;
 };
 
+inline void Decision::clear() {
+  copies.clear();
+  assignment.clear();
+  assignment_tokens.clear();
+  cut.clear();
+  max_tiles_before = lower_bound_tiles = 0;
+  ffn_ns_before = lower_bound_ns = split_bound_ns = 0;
+  certified = budget_hit = false;
+}
+
 class Policy {
  public:
   virtual ~Policy() = default;
-  virtual Decision decide(const Request& request) = 0;
+  // Fills `decision`, whose buffers are used again: whatever stood in it is gone.
+  virtual void plan(const Request& request, Decision& decision) = 0;
+  Decision decide(const Request& request) {
+    Decision decision;
+    plan(request, decision);
+    return decision;
+  }
   virtual bool rehomes() const { return false; }
   virtual bool is_virtual() const { return false; }
 };
 
-// The three-phase policy (lib/placement/afore.cc), the fixed one and the yardstick. EPLB keeps state across targets
-// and plans copies over many steps: lib/placement/eplb.h has its solver, lib/migrate its transitions.
+// The three phases as published, the fixed one and the yardstick keep no state. EPLB plans copies over many steps:
+// lib/placement/eplb.h has its solver, lib/migrate its transitions.
 std::unique_ptr<Policy> make_static(const Limits& limits);
+std::unique_ptr<Policy> make_paper(const Limits& limits);
 std::unique_ptr<Policy> make_afore(const Limits& limits);
 std::unique_ptr<Policy> make_split(const Limits& limits);
 std::unique_ptr<Policy> make_ideal(const Limits& limits);

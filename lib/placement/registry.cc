@@ -10,6 +10,8 @@ namespace {
 constexpr std::array kPolicies = {
     PolicyInfo{"static", "everything on the primaries", make_static},
     PolicyInfo{"afore", "copies for a positive net gain, and a split over what stands", make_afore},
+    PolicyInfo{"paper", "the three phases as published: copies only for a positive net gain of this target",
+               make_paper},
     PolicyInfo{"split", "every slot filled once, then only exact splits", make_split},
     PolicyInfo{"ideal", "every expert everywhere, copies free: a yardstick", make_ideal},
     PolicyInfo{"eplb", "DeepSeek's balancer, in the background", nullptr},

@@ -13,8 +13,8 @@ class RivalPolicy final : public Policy {
   RivalPolicy(std::unique_ptr<Rule> rule, const Limits& limits)
       : rule_(std::move(rule)), limits_(limits), frame_(limits) {}
 
-  Decision decide(const Request& request) override {
-    Decision decision;
+  void plan(const Request& request, Decision& decision) override {
+    decision.clear();
     frame_.stand(request, decision);
     book_.open(request, limits_.copy_budget);
     rule_->decide(request, book_);
@@ -26,7 +26,6 @@ class RivalPolicy final : public Policy {
       decision.assignment = frame_.board().assignment();
     }
     frame_.certify(request, decision);
-    return decision;
   }
 
  private:

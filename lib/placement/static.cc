@@ -10,14 +10,14 @@ class StaticPolicy final : public Policy {
  public:
   explicit StaticPolicy(const Limits& limits) : limits_(limits) {}
 
-  Decision decide(const Request& request) override {
+  void plan(const Request& request, Decision& decision) override {
     const LayerCost& cost = request.cost;
     const int workers = request.placement.workers();
     count_tiles(request.counts, cost.tile_tokens, tiles_);
     for (int expert = 0; expert < request.placement.experts(); ++expert)
       AFORE_CHECK(tiles_[expert] == 0 || request.placement.primary(expert) >= 0,
                   "an expert with demand has no complete replica");
-    Decision decision;
+    decision.clear();
     decision.assignment = primary_assignment(tiles_, request.placement);
     const WorkerLoads loads = worker_loads(decision.assignment, workers, cost);
     decision.max_tiles_before = loads.max_tiles;
@@ -31,7 +31,6 @@ class StaticPolicy final : public Policy {
     decision.lower_bound_ns = cost.c0_ns + ceil_div(volume_ns, workers);
     decision.certified = limits_.objective == Objective::tiles ? loads.max_tiles == decision.lower_bound_tiles
                                                                : loads.max_ns == decision.lower_bound_ns;
-    return decision;
   }
 
  private:

@@ -46,7 +46,8 @@ struct LayerMap {
   }
   // The slot a worker uses for the expert: the lowest regular one, else staging, else kAbsentSlot.
   int used_slot(int expert, int worker) const;
-  int home(int expert) const { return static_cast<int>(static_cast<std::int64_t>(expert) * workers / experts); }
+  // Where its primary is until workers are re-homed: the initial worker, or what a placement record says.
+  int home(int expert) const { return homes[expert]; }
   int primary(int expert) const;  // its home, or after re-homing the lowest-index worker that holds it
   bool is_primary_slot(int worker, int slot) const;
   int replicas(int expert) const;  // slots that hold it, staging included
@@ -57,7 +58,7 @@ struct LayerMap {
 
   int experts, workers, slots;
   bool rehomed = false, planned = false;
-  std::vector<int> held;
+  std::vector<int> homes, held;
   std::int64_t targets = 0;             // of this layer so far
   std::vector<std::int64_t> last_work;  // number of the last target with work in the slot; from 0
   std::vector<Target> last_target;

@@ -166,7 +166,7 @@ void Verifier::State::check(const PlacementRecord& record) {
   if (now.planned) return;
   for (int e = 0; e < facts.experts; ++e) {
     if (stated.replicas(e) == 0) fail(fmt::format("expert {} has no slot", e));
-    if (stated.used_slot(e, stated.home(e)) == kAbsentSlot) stated.rehomed = true;
+    if (stated.used_slot(e, stated.home(e)) == kAbsentSlot) stated.homes[e] = stated.holders()[e].front();
   }
   now = std::move(stated);
 }

@@ -163,19 +163,19 @@ TEST(Placements, AgreeWithTheCopies) {
          [](Stream& s) { s.erase(s.begin() + 1); });
 }
 
-TEST(Placements, OfAReHomedLayerMakeTheLowestHolderPrimary) {
-  // Expert 0 away from home: then its lowest holder is the primary whose slot is safe.
+TEST(Placements, MakeTheLowestHolderPrimaryWhereHomeLacksTheExpert) {
   Stream stream = copy_stream(Objective::tiles);
-  stream.insert(stream.begin() + 1, PlacementRecord{3, 2, {1, -1, 1, 0}});
+  stream.insert(stream.begin() + 1, PlacementRecord{3, 2, {1, -1, 0, -1}});
   EXPECT_EQ(verdict(stream),
             "step 17 layer 3 microbatch 0: copy 1 takes expert 0 from worker 0, which does not hold it");
-  at<Plan>(stream, 3).copies = {{1, 1, 0, 0}};
+  at<Plan>(stream, 3).copies = {{1, 0, 1, 0}};
   EXPECT_EQ(verdict(stream),
-            "step 17 layer 3 microbatch 0: copy 1 brings expert 1 to worker 0, which already holds it");
+            "step 17 layer 3 microbatch 0: copy 1 overwrites slot 0 of worker 1, the primary of expert 0");
   at<Plan>(stream, 3).copies = {{0, 1, 0, 0}};
   EXPECT_EQ(verdict(stream),
             "step 17 layer 3 microbatch 0: copy 1 overwrites slot 0 of worker 0, the primary of expert 1");
-  // Worker 1's replica of expert 1 is redundant now, but expert 1's other slot must not be lost with it.
+  // Where its home holds an expert, the lowest holder is a replica like others.
+  std::get<PlacementRecord>(stream[1]) = PlacementRecord{3, 2, {1, -1, 1, 0}};
   at<Plan>(stream, 3).rehomes = true;
   at<Plan>(stream, 3).copies = {{0, 1, 0, 0}, {0, 0, 1, 0}};
   EXPECT_EQ(verdict(stream),

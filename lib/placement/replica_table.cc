@@ -1,0 +1,46 @@
+#include "placement/replica_table.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace afore::placement {
+
+void ReplicaTable::reset(const LayerPlacement& placement, std::span<const WorkerTraits> traits) {
+  const auto drains = [&](int worker) { return !traits.empty() && traits[worker].draining; };
+  bool same = placement.stamp() == stamp_ && static_cast<int>(draining_.size()) == placement.workers();
+  for (int w = 0; same && w < placement.workers(); ++w) same = (draining_[w] != 0) == drains(w);
+  if (same) return;
+  stamp_ = placement.stamp();
+  workers_ = placement.workers();
+  draining_.resize(workers_);
+  for (int w = 0; w < workers_; ++w) draining_[w] = drains(w);
+
+  first_.assign(1, 0);
+  worker_.clear();
+  expert_.clear();
+  replicated_.clear();
+  for (int expert = 0; expert < placement.experts(); ++expert) {
+    const auto holders = placement.holders(expert);
+    const int home = placement.primary(expert);
+    const bool all_drain = std::all_of(holders.begin(), holders.end(), drains);
+    const auto add = [&](int worker) {
+      if (!all_drain && drains(worker)) return;
+      worker_.push_back(worker);
+      expert_.push_back(expert);
+    };
+    if (!holders.empty()) add(home);
+    for (const int worker : holders)
+      if (worker != home) add(worker);
+    first_.push_back(static_cast<int>(worker_.size()));
+    if (count(expert) > 1) replicated_.push_back(expert);
+  }
+
+  worker_first_.assign(workers_ + 1, 0);
+  for (const int worker : worker_) ++worker_first_[worker + 1];
+  std::partial_sum(worker_first_.begin(), worker_first_.end(), worker_first_.begin());
+  on_worker_.resize(worker_.size());
+  std::vector<int> next(worker_first_.begin(), worker_first_.end() - 1);
+  for (int id = 0; id < replicas(); ++id) on_worker_[next[worker_[id]]++] = id;
+}
+
+}  // namespace afore::placement
