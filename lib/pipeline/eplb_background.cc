@@ -18,7 +18,7 @@ class EplbBackground final : public BackgroundPolicy {
     // What standing replicas could reach with an exact split: the "before" of the record.
     placement::Limits no_copies = options.limits;
     no_copies.copy_budget = 0;
-    before_ = placement::make_afore(no_copies);
+    before_ = placement::make_paper(no_copies);
     copy_bytes_ = std::max<std::int64_t>(1, cost.expert_bytes);
     step_bytes_ = options.eplb.step_bytes == kAbsent ? 4 * copy_bytes_ : options.eplb.step_bytes;
     step_bytes_ = std::min(step_bytes_, std::numeric_limits<std::int64_t>::max() / 2);  // sums do not overflow

@@ -1,5 +1,7 @@
 #include "pipeline/planner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "demand/project.h"
@@ -55,17 +57,28 @@ Planner::~Planner() = default;
 
 LayerState& Planner::layer(int layer) {
   std::unique_ptr<LayerState>& state = layers_[layer];
-  if (!state) {
-    state = std::make_unique<LayerState>(
-        LayerPlacement::initial(static_cast<int>(model_.experts), static_cast<int>(cluster_.ffn_workers),
-                                static_cast<int>(cluster_.redundant_slots)),
-        cluster_.microbatches);
+  if (state) return *state;
+  const int experts = static_cast<int>(model_.experts), workers = static_cast<int>(cluster_.ffn_workers);
+  const auto usual = LayerPlacement::initial(experts, workers, static_cast<int>(cluster_.redundant_slots));
+  const InitialMaps* maps = options_.initial.get();
+  const auto map = maps != nullptr ? maps->find(layer) : InitialMaps::const_iterator{};
+  if (maps == nullptr || map == maps->end()) {
+    state = std::make_unique<LayerState>(usual, cluster_.microbatches);
+  } else {
+    if (map->second.slots_per_worker != usual.slots_per_worker())
+      throw Error(ErrorKind::usage,
+                  fmt::format("the first map of layer {} has {} slots per worker, and {} workers with {} redundant "
+                              "slots need {}",
+                              layer, map->second.slots_per_worker, workers, cluster_.redundant_slots,
+                              usual.slots_per_worker()),
+                  "--init must be of the same --workers and --slots");
+    state = std::make_unique<LayerState>(placement_from(map->second, experts, workers), cluster_.microbatches);
   }
   return *state;
 }
 
-void Planner::set_placement(const PlacementRecord& record) {
-  if (layers_.contains(record.layer)) return;
+bool Planner::set_placement(const PlacementRecord& record) {
+  if (layers_.contains(record.layer) || (options_.initial && options_.initial->contains(record.layer))) return false;
   if (model_.experts == kAbsent)
     throw Error(ErrorKind::usage, "a placement record needs a header with the number of experts",
                 "start the stream with a header");
@@ -73,6 +86,7 @@ void Planner::set_placement(const PlacementRecord& record) {
       placement_from(record, static_cast<int>(model_.experts), static_cast<int>(cluster_.ffn_workers)),
       cluster_.microbatches);
   layers_[record.layer]->announced = true;
+  return true;
 }
 
 Nanos Planner::window(const char*& source) const {

@@ -10,6 +10,7 @@
 
 #include "core/records.h"
 #include "demand/history.h"
+#include "pipeline/initial_maps.h"
 #include "pipeline/membership.h"
 #include "placement/policy.h"
 
@@ -34,6 +35,7 @@ struct PlannerOptions {
                                    // target, or 0 where fewer than three microbatches are in flight
   bool overlap = true;             // false: copies start only when the worker is free, so the window is 0
   EplbOptions eplb;
+  std::shared_ptr<const InitialMaps> initial;  // layers that do not start with contiguous primaries; may be null
 };
 
 struct PlannedTarget {
@@ -83,9 +85,9 @@ class Planner {
   // What stands in a layer now.
   const LayerPlacement& placement(int layer) { return this->layer(layer).placement; }
 
-  // A layer's map from the stream; only before the layer's first target, later ones are ignored. Error{data} when it
-  // does not fit.
-  void set_placement(const PlacementRecord& record);
+  // A layer's map from the stream. False, and nothing happens, where PlannerOptions::initial has one or the layer had a
+  // target. Error{data} when it does not fit.
+  bool set_placement(const PlacementRecord& record);
 
   // Demand must be conserved and sized to `experts` (the decoder checks both).
   PlannedTarget plan(const Demand& demand);

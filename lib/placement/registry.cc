@@ -9,9 +9,10 @@ namespace {
 
 constexpr std::array kPolicies = {
     PolicyInfo{"static", "everything on the primaries", make_static},
-    PolicyInfo{"afore", "copies for a positive net gain, and a split over what stands", make_afore},
+    PolicyInfo{"afore", "copies for a positive net gain, and a split over what stands", make_afore, true},
     PolicyInfo{"paper", "the three phases as published: copies only for a positive net gain of this target",
                make_paper},
+    PolicyInfo{"balanced", "primaries balanced at load, and nothing else", make_static, true},
     PolicyInfo{"split", "every slot filled once, then only exact splits", make_split},
     PolicyInfo{"ideal", "every expert everywhere, copies free: a yardstick", make_ideal},
     PolicyInfo{"eplb", "DeepSeek's balancer, in the background", nullptr},

@@ -13,6 +13,7 @@ struct PolicyInfo {
   const char* name;
   const char* summary;                             // one line
   std::unique_ptr<Policy> (*make)(const Limits&);  // nullptr: planned in the background, over many targets (eplb)
+  bool balances_primaries = false;                 // at load, where a history is known
 };
 
 std::span<const PolicyInfo> policies();                // in the order they are listed to people

@@ -18,7 +18,7 @@ placement::Decision standing(const Demand& demand, const LayerPlacement& placeme
   limits.copy_budget = 0;
   const std::vector<std::uint8_t> busy(placement.index_count(), 0);
   const std::vector<std::int64_t> last_used(placement.index_count(), -1);
-  return placement::make_afore(limits)->decide(
+  return placement::make_paper(limits)->decide(
       {demand.target, demand.counts, placement, busy, last_used, setup.cost, 0});
 }
 

@@ -54,6 +54,7 @@ class PlanRun {
 
 void PlanRun::begin(const std::optional<Header>& header) {
   setup_ = cli::resolve(flags_.planning, header, "afore");
+  cli::find_initial_maps(flags_.planning, stream_, {&setup_->planner.policy, 1}, *setup_);
   planner_ = std::make_unique<pipeline::Planner>(setup_->model, setup_->cluster, setup_->cost, setup_->planner);
   if (flags_.summary) {
     metrics_ = std::make_unique<pipeline::RunMetrics>(setup_->cluster, setup_->cost);
@@ -83,7 +84,7 @@ void PlanRun::on_planned_record(const char* kind) {
   if (flags_.replan) return;
   throw Error(ErrorKind::usage,
               fmt::format("{}:{}: the input already has plans (a {})", stream_.lines().name(),
-                          stream_.lines().line_number(), kind),
+                          stream_.line_number(), kind),
               "give --replan to drop them and plan anew");
 }
 
@@ -94,7 +95,7 @@ pipeline::PlannedTarget PlanRun::plan_at_line(const Demand& demand) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
     throw Error(error.kind(),
-                fmt::format("{}:{}: {}", stream_.lines().name(), stream_.lines().line_number(), error.what()),
+                fmt::format("{}:{}: {}", stream_.lines().name(), stream_.line_number(), error.what()),
                 error.hint());
   }
 }
@@ -157,8 +158,7 @@ void PlanRun::run() {
         on_planned_record("observed record");
       } else if (const auto* placement = std::get_if<PlacementRecord>(&record)) {
         if (flags_.replan) continue;
-        planner_->set_placement(*placement);
-        pass("placement", stream_.raw());
+        if (planner_->set_placement(*placement)) pass("placement", stream_.raw());
       } else {
         pass(cli::kind_of(record), stream_.raw());
       }

@@ -82,6 +82,7 @@ class Comparison {
                   "give --ignore-plans to compare policies on its demand");
     known->planner.reset();
     setup_ = cli::resolve(flags_.planning, known, "static");
+    cli::find_initial_maps(flags_.planning, stream_, policies_, *setup_);
   }
 
   // One closed loop after another: each policy sees the same requests, and a load that reacts to its own speed.
@@ -94,6 +95,7 @@ class Comparison {
     std::vector<Summary> rows;
     for (const std::string& policy : policies_) {
       options.planner.policy = policy;
+      options.planner.initial = setup_->initial_maps(policy);
       host::ClosedLoop loop(options, {});
       std::size_t next = 0;
       const bool cut = loop.run(
@@ -120,6 +122,7 @@ class Comparison {
       lane.policy = policy;
       pipeline::PlannerOptions options = setup_->planner;
       options.policy = policy;
+      options.initial = setup_->initial_maps(policy);
       lane.plans = pipeline::live_plans(setup_->model, setup_->cluster, setup_->cost, options,
                                         [](const pipeline::PlannedTarget&) {});
       lane.host = std::make_unique<host::SimHost>(sim_options(flags_, *setup_), *lane.plans, host::SimSink{});

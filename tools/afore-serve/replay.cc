@@ -61,10 +61,12 @@ void Replay::begin(const std::optional<Header>& header, std::string_view raw) {
   setup_ = cli::resolve(flags_.planning, known, "none");
   if (!flags_.planning.policy.empty() && header_->planner && !flags_.ignore_plans)
     throw Error(ErrorKind::usage, "--policy on a stream that already has plans", "give --ignore-plans to plan anew");
+  const std::string first(raw);  // looking ahead reads on
+  if (plans_anew()) cli::find_initial_maps(flags_.planning, stream_, {&setup_->planner.policy, 1}, *setup_);
   Header gain = cli::gained(*setup_, plans_anew());
   if (!wants("header")) return;
   if (header) {
-    const std::string line = plans_anew() ? wire::without_planner(raw) : std::string(raw);
+    const std::string line = plans_anew() ? wire::without_planner(first) : first;
     out_.write_line(wire::extend_header(line, gain, cli::producer("afore-serve")));
   } else {
     gain.producer = header_->producer;
@@ -86,6 +88,8 @@ void Replay::start(int experts, const Plan* first) {
   const bool planned = !plans_anew() && !flags_.ignore_plans && header_->planner;
   yardstick_ = std::make_unique<pipeline::Yardstick>(
       setup_->cluster, setup_->cost, planned ? header_->planner->objective : setup_->planner.limits.objective);
+  if (setup_->planner.initial)
+    for (const auto& [layer, record] : *setup_->planner.initial) plans_->on_placement(record);
   for (const PlacementRecord& record : early_) set_placement(record);
   host::SimSink sink;
   sink.observed = [this](const Observed& observed) {

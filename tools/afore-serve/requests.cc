@@ -138,7 +138,7 @@ bool RequestFeed::next(host::IncomingRequest& request) {
     if (!known)
       throw Error(ErrorKind::data,
                   fmt::format("{}:{}: a {} in a stream whose header says that its requests are still to be served",
-                              stream_.lines().name(), stream_.lines().line_number(), cli::kind_of(record)),
+                              stream_.lines().name(), stream_.line_number(), cli::kind_of(record)),
                   "streams of targets and of requests cannot be joined");
   }
   return false;

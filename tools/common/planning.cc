@@ -79,6 +79,12 @@ void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
   app.add_option("--eplb-step-bytes", flags.eplb_step_bytes, "Bytes EPLB may copy per step (default: 4 experts)");
   add_int(app, "--eplb-groups", flags.eplb_groups, "Expert groups for EPLB", 1, 100'000);
   add_int(app, "--eplb-nodes", flags.eplb_nodes, "Nodes for EPLB", 1, 100'000);
+  app.add_option("--init", flags.init, "FILE with placement records: the maps that layers start with");
+  add_choice(app, "--primaries", flags.primaries,
+             "Where primaries start: balanced on the stream's history, contiguous, or as the policy likes",
+             {"auto", "contiguous", "balanced"});
+  add_int(app, "--history-steps", flags.history_steps,
+          "Steps at the stream's start that primaries are balanced on (default: its warm-up)", 1, 1'000'000);
   app.add_flag("--no-duplicates", flags.no_duplicates, "EPLB never puts two replicas of an expert on one worker");
 }
 

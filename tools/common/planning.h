@@ -1,7 +1,9 @@
 #pragma once
 // The flags that afore-plan and afore-serve share, and what they mean together with a stream's header: a flag fills
 // what the header lacks and may not contradict what it has; defaults fill the rest.
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "common/cli.h"
@@ -20,6 +22,8 @@ struct PlanningFlags {
   std::int64_t eplb_interval = 50, eplb_groups = 1, eplb_nodes = 1;
   std::string eplb_step_bytes;
   bool no_duplicates = false;
+  std::string init, primaries = "auto";
+  std::int64_t history_steps = kAbsent;
 };
 
 // The kinds of records a stream may have, for --only.
@@ -36,10 +40,20 @@ struct Setup {
   HardwareProfile profile;
   LayerCost cost;
   pipeline::PlannerOptions planner;
+  std::shared_ptr<const pipeline::InitialMaps> init, balanced;  // of --init, and of the stream's history
+
+  // What the layers of this policy start with, for PlannerOptions::initial.
+  std::shared_ptr<const pipeline::InitialMaps> initial_maps(const std::string& policy) const;
+  bool contiguous = false, balance_all = false;  // --primaries
 };
 
 // `header`: the stream's, if it has one. Error{usage} when a flag contradicts it or something needed is unknown.
 Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, const std::string& default_policy);
+
+class RecordStream;
+// Reads --init, or the history of a stream whose first record was read last, and sets setup.planner.initial.
+void find_initial_maps(const PlanningFlags& flags, RecordStream& stream, std::span<const std::string> policies,
+                       Setup& setup);
 
 // What this setup adds to a header (model sizes, cluster; `planner` only when the tool plans).
 Header gained(const Setup& setup, bool plans);

@@ -1,6 +1,9 @@
 #include "common/record_stream.h"
 
+#include <optional>
 #include <variant>
+
+#include "util/error.h"
 
 namespace afore::cli {
 
@@ -20,6 +23,47 @@ void warn_of_losses(const LineReader& lines) {
   if (report == nullptr) return;
   const std::string losses = describe_losses(*report);
   if (!losses.empty()) warn(lines.name() + ": " + losses);
+}
+
+bool RecordStream::next_line() {
+  if (!ahead_.empty()) {
+    held_ = std::move(ahead_.front());
+    ahead_.pop_front();
+    raw_ = held_;
+    ++line_number_;
+    return true;
+  }
+  if (broken_) std::rethrow_exception(std::exchange(broken_, nullptr));
+  if (!lines_.next(raw_)) return false;
+  line_number_ = lines_.line_number();
+  return true;
+}
+
+void RecordStream::look_ahead(std::int64_t steps, const std::function<void(const Demand&)>& see) {
+  held_ = raw_;
+  raw_ = held_;
+  // Checks of order and sums belong to the reading proper: what fails here fails again there, in its place.
+  wire::RecordDecoder decoder(lines_.name(), options_);
+  std::optional<std::int64_t> first_step;
+  const auto wanted = [&](const Record& record) {
+    const auto* demand = std::get_if<Demand>(&record);
+    if (demand == nullptr)
+      return !std::holds_alternative<RequestRecord>(record) && !std::holds_alternative<SequenceRecord>(record);
+    if (!first_step) first_step = demand->target.step;
+    if (steps > 0 ? demand->target.step >= *first_step + steps : demand->phase != Phase::warmup) return false;
+    see(*demand);
+    return true;
+  };
+  try {
+    if (!wanted(decoder.decode(raw_, line_number_))) return;
+    for (std::string_view line; lines_.next(line);) {
+      ahead_.emplace_back(line);
+      if (!wanted(decoder.decode(line, lines_.line_number()))) return;
+    }
+  } catch (const Error&) {
+    // A line that cannot be read is among those kept, unless reading itself failed.
+    if (ahead_.empty() || lines_.line_number() != line_number_ + std::ssize(ahead_)) broken_ = std::current_exception();
+  }
 }
 
 void RecordStream::note_losses(Summary& summary) const {

@@ -1,5 +1,8 @@
 #pragma once
 // Records with their raw lines, from a file or standard input.
+#include <deque>
+#include <exception>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,31 +29,42 @@ void warn_of_losses(const LineReader& lines);
 class RecordStream {
  public:
   RecordStream(const std::string& path, const wire::ReadOptions& options, Recover recover)
-      : lines_(path, recover), decoder_(lines_.name(), options) {}
+      : lines_(path, recover), options_(options), decoder_(lines_.name(), options) {}
 
   // False at the end, after a warning about what a damaged log lacks. `raw` is valid until the next call.
   bool next() {
     if (std::exchange(again_, false)) return true;
-    if (!lines_.next(raw_)) {
+    if (!next_line()) {
       warn_of_losses(lines_);
       return false;
     }
-    record_ = decoder_.decode(raw_, lines_.line_number());
+    record_ = decoder_.decode(raw_, line_number_);
     return true;
   }
+  // Reads on from the present record and shows what comes: demands of the warm-up, or with `steps` > 0 of the first
+  // `steps` steps. What was read is kept and returned by next() as if nothing had happened, errors too.
+  void look_ahead(std::int64_t steps, const std::function<void(const Demand&)>& see);
   // The next call of next() stays at this record.
   void again() { again_ = true; }
   std::string_view raw() const { return raw_; }
   const Record& record() const { return record_; }
   const std::optional<Header>& header() const { return decoder_.header(); }
   LineReader& lines() { return lines_; }
+  std::int64_t line_number() const { return line_number_; }  // of the record, from 1
   // Into the summary of a run, what is missing from its input.
   void note_losses(Summary& summary) const;
 
  private:
+  bool next_line();
+
   LineReader lines_;
+  wire::ReadOptions options_;
   wire::RecordDecoder decoder_;
   std::string_view raw_;
+  std::int64_t line_number_ = 0;
+  std::string held_;               // what raw_ is of, when its line was read ahead
+  std::deque<std::string> ahead_;  // lines read ahead
+  std::exception_ptr broken_;      // what ended the reading ahead
   Record record_;
   bool again_ = false;
 };
