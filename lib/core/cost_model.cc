@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/assignment.h"
 #include "util/error.h"
 #include "util/scratch.h"
 
@@ -146,6 +147,18 @@ PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& mode
   cost.scheduler_ns = profile.scheduler_ns;
   cost.sampling_ns = profile.sampling_ns;
   return cost;
+}
+
+Nanos awaited_ns(std::span<const Copy> copies, std::span<const TileShare> assignment, int workers,
+                 const LayerCost& cost) {
+  std::size_t awaited = copies.size();
+  const auto before = [](const TileShare& a, const TileShare& b) {
+    return a.expert != b.expert ? a.expert < b.expert : a.worker < b.worker;
+  };
+  while (awaited > 0 && !std::binary_search(assignment.begin(), assignment.end(),
+                                            TileShare{copies[awaited - 1].expert, copies[awaited - 1].to, 0}, before))
+    --awaited;
+  return migration_ns(copies.first(awaited), workers, cost);
 }
 
 Nanos migration_ns(std::span<const Copy> copies, int workers, const LayerCost& cost) {

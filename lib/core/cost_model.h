@@ -106,4 +106,10 @@ struct Copy {
 // and the in port of `to` are free (list scheduling; docs/metrics.md "migration_ns"). 0 for no copies.
 Nanos migration_ns(std::span<const Copy> copies, int workers, const LayerCost& cost);
 
+// When the last of those ends that the target waits for: copies with work in `assignment` (sorted). The others are for
+// later targets.
+struct TileShare;
+Nanos awaited_ns(std::span<const Copy> copies, std::span<const TileShare> assignment, int workers,
+                 const LayerCost& cost);
+
 }  // namespace afore

@@ -49,6 +49,7 @@ Planner::Planner(const ModelSpec& model, const ClusterSpec& cluster, const Layer
   require(cluster_.tile_tokens, 1, "the tile size", "--tile-tokens N");
   require(cluster_.microbatches, 1, "the number of microbatches", "--microbatches N");
   options_.source = effective_source(options_.policy, options_.source);
+  options_.limits.microbatches = static_cast<int>(cluster_.microbatches);
   policy_ = make_policy(options_.policy, options_.limits);
   if (!policy_) background_ = make_eplb_background(options_, cluster_, cost_);
 }
@@ -195,6 +196,11 @@ void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan
 
   placement::Request request{demand.target,   counts, state.placement, state.busy(),
                              state.last_used, cost_,  plan.window_ns};
+  if (options_.pipeline) {
+    const std::int64_t tokens = ceil_div(demand.tokens, std::max<std::int64_t>(1, cluster_.attention_workers));
+    request.attention_ns = options_.pipeline->attention_ns(tokens, 0);
+    request.link_ns = options_.pipeline->transfer_ns(static_cast<double>(tokens * options_.pipeline->activation_bytes));
+  }
   placement::Decision decision = policy_->decide(request);
   plan.rehomes = policy_->rehomes();
   plan.is_virtual = policy_->is_virtual();
@@ -215,6 +221,10 @@ void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan
   plan.lower_bound = decision.lower_bound_tiles;
   plan.ffn_bound_ns = decision.lower_bound_ns;
   plan.cut = std::move(decision.cut);
+  if (decision.split_bound_ns > 0) plan.split_bound_ns = decision.split_bound_ns;
+  plan.budget_hit = decision.budget_hit;
+  // What is left of earlier targets is a guess about workers, not about demand.
+  if (!guessed) plan.backlog_ns = std::move(decision.backlog_ns);
 
   for (const Copy& copy : plan.copies) state.placement.set(copy.to, copy.slot, copy.expert);
   if (guessed) {
@@ -233,10 +243,21 @@ void Planner::finish_plan(const Demand& demand, const LayerState& state, Plan& p
   const bool tiles = plan.objective == Objective::tiles;
   plan.certified = tiles ? plan.max_tile_load == plan.lower_bound : plan.ffn_ns == plan.ffn_bound_ns;
   plan.migration_ns = migration_ns(plan.copies, workers, cost_);
-  plan.exposed_ns = background_ ? 0 : std::max<Nanos>(0, plan.migration_ns - plan.window_ns);
+  plan.exposed_ns =
+      background_ ? 0
+                  : std::max<Nanos>(0, awaited_ns(plan.copies, plan.assignment, workers, cost_) - plan.window_ns);
   const Nanos saved =
       tiles ? cost_.c1_ns * (plan.max_tile_load_before - plan.max_tile_load) : plan.ffn_ns_before - plan.ffn_ns;
   plan.gain_ns = saved - plan.exposed_ns;
+  plan.gain_bound_ns = tiles ? cost_.c1_ns * (plan.max_tile_load_before - plan.lower_bound)
+                             : plan.ffn_ns_before - plan.ffn_bound_ns;
+  if (!plan.backlog_ns.empty()) {
+    plan.completion_ns = 0;
+    for (int w = 0; w < workers; ++w)
+      if (loads.activated[w] > 0)
+        plan.completion_ns =
+            std::max(plan.completion_ns, plan.backlog_ns[w] + cost_.ffn_ns(loads.tiles[w], loads.activated[w]));
+  }
   AFORE_CHECK(plan.lower_bound <= plan.max_tile_load && plan.ffn_bound_ns <= plan.ffn_ns, "a plan is below its bound");
   if (plan.is_virtual) return;
   for (const TileShare& share : plan.assignment)

@@ -24,7 +24,7 @@ void Frame::stand(const Request& request, Decision& decision) {
   split(request.placement, cost);
   decision.max_tiles_before = board_.max_load_under(kTileForm);
   decision.ffn_ns_before = cost.c0_ns + board_.max_load_under(time_form);
-  slots_.reset(request.placement, request.busy, request.last_used, board_);
+  slots_.reset(request, board_);
   const CopyRoom& room = slots_.room(limits_.copy_budget);
   const std::vector<int> none;
   decision.lower_bound_ns = cost.c0_ns + bounds_.lower_bound(board_, time_form, room, none);

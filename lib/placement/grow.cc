@@ -62,7 +62,7 @@ bool Grower::best_step(const Board& board, const SlotTable* slots, std::int64_t 
   best.score = top;
   for (const int from : board.of_worker(donor)) {
     const Replica& source = board.replica(from);
-    if (source.tiles == 0) continue;
+    if (source.tiles == 0 || pinned(source.expert)) continue;
     const int home = board.replica(board.primary(source.expert)).worker;
     if (slots != nullptr && out_free_[home] + options_.copy_ns > latest) continue;
     ++stamp_;
@@ -125,7 +125,7 @@ void Grower::best_exchange(const Board& board, const SlotTable* slots, std::int6
       });
       const bool stands = there != ids.end();
       if (stands && board.replica(*there).tiles > 0) continue;  // one expert in parts on both: not an exchange
-      if (!stands && !partner_open) continue;
+      if (!stands && (!partner_open || pinned(source.expert))) continue;
       const int home = board.replica(board.primary(source.expert)).worker;
       const Nanos sent = stands || slots == nullptr ? 0 : end_of(home, partner);
       if (sent > latest) continue;
@@ -136,7 +136,7 @@ void Grower::best_exchange(const Board& board, const SlotTable* slots, std::int6
         if (shift >= room) continue;
         const int at_home = here_[other.expert];
         if (at_home >= 0 && board.replica(at_home).tiles > 0) continue;
-        if (at_home < 0 && !donor_open) continue;
+        if (at_home < 0 && (!donor_open || pinned(other.expert))) continue;
         const int copies = (stands ? 0 : 1) + (at_home < 0 ? 1 : 0);
         if (copies > budget) continue;
         Step step{std::max({top - shift, board.load(partner) + shift, aim}),

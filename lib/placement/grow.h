@@ -21,6 +21,7 @@ struct GrowOptions {
   Nanos ns_per_load = 1;    // F = ns_per_load * largest load
   Nanos window_ns = 0;
   Nanos copy_ns = 0;
+  std::span<const std::uint8_t> pinned = {};  // by expert: 1 = never copied
 };
 
 class Grower {
@@ -57,6 +58,7 @@ class Grower {
   void give(Board& board, SlotTable* slots, int from, int worker, std::int64_t tiles);
   void record(const Board& board);
   Nanos end_of(int from, int to) const;
+  bool pinned(int expert) const { return !options_.pinned.empty() && options_.pinned[expert] != 0; }
 
   TileSplitter& tiles_;
   TimeSplitter& time_;

@@ -24,7 +24,7 @@ class PaperPolicy final : public Policy {
     count_tiles(request.counts, cost.tile_tokens, demand_);
     board_.reset(demand_, request.placement.workers(), form);
     board_.add_standing(request.placement);
-    slots_.reset(request.placement, request.busy, request.last_used, board_);
+    slots_.reset(request, board_);
     const CopyRoom& room = slots_.room(limits_.copy_budget);
 
     split(by_tiles);
@@ -39,6 +39,7 @@ class PaperPolicy final : public Policy {
       options.ns_per_load = by_tiles ? std::max<Nanos>(1, cost.c1_ns) : 1;
       options.window_ns = request.window_ns;
       options.copy_ns = cost.copy_ns;
+      options.pinned = request.pinned;
       grower_.grow(board_, &slots_, options, decision.copies);
       if (!decision.copies.empty()) finish(by_tiles, bound, decision.copies);
       // Growing may end in a split that needs none of its copies: then that is what stands without copies.

@@ -24,6 +24,9 @@ struct Limits {
   std::int64_t copy_budget = 0;  // copies per plan
   bool gain_rule = true;         // false: install whatever lowers the objective, however long its copies take
   Split split = Split::own;      // ours are exact in any case
+  bool level = true;             // afore: plan for when workers are done, with what earlier targets left them
+  int microbatches = 1;          // in flight
+  std::int64_t node_budget = 0;  // of the proof that a split is best, per threshold; 0 = no proof
 };
 
 // What sets a worker apart from the others.
@@ -41,7 +44,9 @@ struct Request {
   std::span<const std::int64_t>
       last_used;  // by placement.index(): serial of the last target with work there, -1 = never
   const LayerCost& cost;
-  Nanos window_ns = 0;                         // copies hidden up to here
+  Nanos window_ns = 0;     // copies hidden up to here
+  Nanos attention_ns = 0;  // what attention takes for this microbatch and layer, 0 = not known
+  Nanos link_ns = 0;       // of its tokens between attention and FFN, one way
   std::span<const std::uint8_t> pinned = {};   // by expert: 1 = never copied. Empty = none
   std::span<const WorkerTraits> workers = {};  // empty = all alike
 };
@@ -62,6 +67,8 @@ struct Decision {
   // Objective time: no split over the replicas that the target runs on takes less, whatever copies could do.
   Nanos split_bound_ns = 0;
   bool budget_hit = false;  // the search ended at its node budget
+  // By worker, what the plan takes to be left of earlier targets; empty where a policy looks at the target alone.
+  std::vector<Nanos> backlog_ns;
   // EPLB and other policies that split by tokens: replaces the rule of docs/records.md. Empty otherwise.
   std::vector<TokenShare> assignment_tokens;
 };
@@ -71,6 +78,7 @@ inline void Decision::clear() {
   assignment.clear();
   assignment_tokens.clear();
   cut.clear();
+  backlog_ns.clear();
   max_tiles_before = lower_bound_tiles = 0;
   ffn_ns_before = lower_bound_ns = split_bound_ns = 0;
   certified = budget_hit = false;

@@ -35,12 +35,43 @@ void ReplicaTable::reset(const LayerPlacement& placement, std::span<const Worker
     if (count(expert) > 1) replicated_.push_back(expert);
   }
 
+  index_workers();
+}
+
+void ReplicaTable::assign(std::span<const int> homes, int workers, std::span<const Extra> extras) {
+  stamp_ = 0;
+  workers_ = workers;
+  const int experts = static_cast<int>(homes.size());
+  first_.assign(experts + 1, 0);
+  for (int e = 0; e < experts; ++e) first_[e + 1] = homes[e] >= 0;
+  for (const Extra& extra : extras) ++first_[extra.expert + 1];
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  worker_.resize(first_.back());
+  expert_.resize(first_.back());
+  next_.assign(first_.begin(), first_.end() - 1);
+  const auto add = [&](int expert, int worker) {
+    expert_[next_[expert]] = expert;
+    worker_[next_[expert]++] = worker;
+  };
+  for (int e = 0; e < experts; ++e)
+    if (homes[e] >= 0) add(e, homes[e]);
+  for (const Extra& extra : extras) add(extra.expert, extra.worker);
+  replicated_.clear();
+  for (int e = 0; e < experts; ++e)
+    if (count(e) > 1) {
+      replicated_.push_back(e);
+      std::sort(worker_.begin() + first_[e] + 1, worker_.begin() + first_[e + 1]);
+    }
+  index_workers();
+}
+
+void ReplicaTable::index_workers() {
   worker_first_.assign(workers_ + 1, 0);
   for (const int worker : worker_) ++worker_first_[worker + 1];
   std::partial_sum(worker_first_.begin(), worker_first_.end(), worker_first_.begin());
   on_worker_.resize(worker_.size());
-  std::vector<int> next(worker_first_.begin(), worker_first_.end() - 1);
-  for (int id = 0; id < replicas(); ++id) on_worker_[next[worker_[id]]++] = id;
+  next_.assign(worker_first_.begin(), worker_first_.end() - 1);
+  for (int id = 0; id < replicas(); ++id) on_worker_[next_[worker_[id]]++] = id;
 }
 
 }  // namespace afore::placement

@@ -16,6 +16,12 @@ class ReplicaTable {
   // only where an expert has no other. Experts that nobody holds have no replicas.
   void reset(const LayerPlacement& placement, std::span<const WorkerTraits> traits = {});
 
+  struct Extra {
+    int expert = 0, worker = 0;
+  };
+  // The same from homes by expert (-1 = no replica) and further replicas, no (expert, worker) pair twice.
+  void assign(std::span<const int> homes, int workers, std::span<const Extra> extras);
+
   int experts() const { return static_cast<int>(first_.size()) - 1; }
   int workers() const { return workers_; }
   int replicas() const { return static_cast<int>(worker_.size()); }
@@ -29,10 +35,12 @@ class ReplicaTable {
   std::span<const int> replicated() const { return replicated_; }  // experts with more than one replica, ascending
 
  private:
+  void index_workers();
+
   int workers_ = 0;
   std::uint64_t stamp_ = 0;
   std::vector<std::uint8_t> draining_;
-  std::vector<int> first_{0}, worker_, expert_, worker_first_, on_worker_, replicated_;
+  std::vector<int> first_{0}, worker_, expert_, worker_first_, on_worker_, replicated_, next_;
 };
 
 }  // namespace afore::placement

@@ -4,15 +4,18 @@
 
 namespace afore::placement {
 
-void SlotTable::reset(const LayerPlacement& placement, std::span<const std::uint8_t> busy,
-                      std::span<const std::int64_t> last_used, const Board& board) {
+void SlotTable::reset(const Request& request, const Board& board) {
+  const LayerPlacement& placement = request.placement;
+  const auto busy = request.busy;
+  const auto last_used = request.last_used;
   slots_.clear();
   first_.assign(1, 0);
   seen_.assign(placement.experts(), -1);
   replica_.assign(placement.experts(), kNone);
   for (int worker = 0; worker < placement.workers(); ++worker) {
     for (const int id : board.of_worker(worker)) replica_[board.replica(id).expert] = id;
-    for (int slot = 0; slot < placement.slots_per_worker(); ++slot) {
+    const bool draining = !request.workers.empty() && request.workers[worker].draining;
+    for (int slot = 0; slot < placement.slots_per_worker() && !draining; ++slot) {
       const int expert = placement.expert_at(worker, slot);
       // Only the first slot of an expert on a worker is its replica; a second one holds nothing anybody needs.
       const bool owner = expert != kNoExpert && seen_[expert] != worker;

@@ -7,15 +7,15 @@
 #include "core/placement.h"
 #include "placement/board.h"
 #include "placement/bounds.h"
+#include "placement/policy.h"
 
 namespace afore::placement {
 
 class SlotTable {
  public:
   static constexpr int kNone = -1;
-  // `board` holds the standing replicas of `placement`. Empty spans mean: no slot busy, none ever used.
-  void reset(const LayerPlacement& placement, std::span<const std::uint8_t> busy,
-             std::span<const std::int64_t> last_used, const Board& board);
+  // `board` holds the standing replicas of the request's placement. Draining workers have no slots to take.
+  void reset(const Request& request, const Board& board);
   CopyRoom& room(std::int64_t copy_budget);
 
   // The slot a copy to `worker` would take now: the first empty one, else the least recently used whose replica has no

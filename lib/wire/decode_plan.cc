@@ -69,6 +69,16 @@ void read_times(ObjectReader& record, Plan& plan) {
   plan.certified = record.required("certified").boolean();
   if (const JsonValue value = record.find("predicted_max_tile_load")) plan.predicted_max_tile_load = value.integer();
   if (const JsonValue value = record.find("predicted_ffn_ns")) plan.predicted_ffn_ns = value.integer();
+  if (const JsonValue value = record.find("split_bound_ns")) plan.split_bound_ns = value.integer();
+  if (const JsonValue value = record.find("budget_hit")) plan.budget_hit = value.boolean();
+  if (const JsonValue backlog = record.find("backlog_ns")) {
+    plan.backlog_ns = read_counts(backlog, "backlog");
+    if (plan.backlog_ns.size() != plan.tile_load.size())
+      backlog.fail("the list has " + std::to_string(plan.backlog_ns.size()) + " entries for " +
+                   std::to_string(plan.tile_load.size()) + " FFN workers");
+    plan.completion_ns = record.required("completion_ns").integer();
+  }
+  if (const JsonValue value = record.find("gain_bound_ns")) plan.gain_bound_ns = value.integer(-kMaxInteger);
   plan.gain_ns = record.required("gain_ns").integer(-kMaxInteger);  // a plan may be forced against its gain
   plan.migration_ns = record.required("migration_ns").integer();
   plan.window_ns = record.required("window_ns").integer();

@@ -63,7 +63,14 @@ std::string to_json(const Plan& plan) {
   if (!plan.cut.empty()) json.integers("cut", plan.cut);
   if (plan.predicted_max_tile_load) json.integer("predicted_max_tile_load", *plan.predicted_max_tile_load);
   if (plan.predicted_ffn_ns) json.integer("predicted_ffn_ns", *plan.predicted_ffn_ns);
+  if (plan.split_bound_ns != kAbsent) json.integer("split_bound_ns", plan.split_bound_ns);
+  if (plan.budget_hit) json.boolean("budget_hit", true);
+  if (!plan.backlog_ns.empty()) {
+    json.integers("backlog_ns", plan.backlog_ns);
+    json.integer("completion_ns", plan.completion_ns);
+  }
   json.integer("gain_ns", plan.gain_ns);
+  json.integer("gain_bound_ns", plan.gain_bound_ns);
   json.integer("migration_ns", plan.migration_ns);
   json.integer("window_ns", plan.window_ns);
   json.string("window_source", plan.window_source);

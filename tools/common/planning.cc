@@ -148,6 +148,7 @@ Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, c
   planner.limits.gain_rule = flags.gain_rule == "on";
   if (flags.window_us != kAbsent) planner.window_ns = flags.window_us * 1000;
   planner.overlap = flags.overlap == "on";
+  planner.pipeline = pipeline_cost(setup.profile, setup.sized);
   planner.eplb.interval_steps = static_cast<int>(flags.eplb_interval);
   if (!flags.eplb_step_bytes.empty()) planner.eplb.step_bytes = parse_bytes(flags.eplb_step_bytes);
   planner.eplb.groups = static_cast<int>(flags.eplb_groups);
