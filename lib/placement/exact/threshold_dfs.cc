@@ -18,7 +18,8 @@ void ThresholdDfs::begin(const Loads& loads, std::span<const int> workers) {
   seats_count_ = loads.seats(0, 0) != kUnlimited;
   workers_ = static_cast<int>(workers.size());
   const int all = loads.workers(), replicas = loads.replicas().replicas(), experts = loads.replicas().experts();
-  for (auto* by_worker : {&base_tiles_, &base_active_, &room_, &seats_, &fits_, &coming_, &pending_, &coming_seats_})
+  for (auto* by_worker :
+       {&base_tiles_, &base_active_, &room_, &seats_, &fits_, &coming_, &pending_, &coming_seats_, &wasted_})
     by_worker->reserve(all);
   base_tiles_.clear();
   base_active_.clear();
@@ -42,11 +43,17 @@ void ThresholdDfs::begin(const Loads& loads, std::span<const int> workers) {
   caps_.reserve(all);
   chosen_.reserve(all);
   forest_.reserve(all);
+  undecided_.reserve(all);
+  fillings_.reserve(all);
+  fillings_.begin(workers_, tile_, setup_);
 }
 
 void ThresholdDfs::add(std::span<const int> ids, std::int64_t tiles) {
   Item item{static_cast<int>(ways_.size()), static_cast<int>(ids.size()), tiles, 1};
-  for (const int id : ids) ways_.push_back({local_[loads_->replicas().worker(id)], id});
+  for (const int id : ids) {
+    const int worker = local_[loads_->replicas().worker(id)];
+    ways_.push_back({worker, id, fillings_.add(worker, tiles)});
+  }
   items_.push_back(item);
 }
 
@@ -87,15 +94,11 @@ bool ThresholdDfs::set_up(std::int64_t limit) {
     take(w, tile_ * base_tiles_[w] + setup_ * base_active_[w], base_active_[w]);
     if (room_[w] < 0 || seats_[w] < 0) return false;
   }
-  needed_ = needed_seats_ = pending_total_ = 0;
+  undecided_.assign(workers_, 0);
+  needed_ = needed_seats_ = pending_total_ = forced_ = 0;
   for (Item& item : items_) {
     if (!force_parts(item)) return false;
-    needed_ += tile_ * item.tiles + setup_ * item.parts;
-    needed_seats_ += item.parts;
-    for (int i = item.first; i < item.first + item.count; ++i) {
-      coming_[ways_[i].worker] += loads_->whole(item.tiles);
-      ++coming_seats_[ways_[i].worker];
-    }
+    decide(item, -1);
   }
   live_.resize(items_.size());
   std::iota(live_.begin(), live_.end(), 0);
@@ -114,16 +117,56 @@ Answer ThresholdDfs::run(std::int64_t limit, std::int64_t node_budget) {
   return descend(static_cast<int>(items_.size()));
 }
 
+// Takes an expert out of what is to come (1), or puts it back (-1).
+void ThresholdDfs::decide(const Item& item, int sign) {
+  needed_ -= sign * (tile_ * item.tiles + setup_ * item.parts);
+  needed_seats_ -= sign * item.parts;
+  forced_ -= sign * (item.parts - 1);
+  const std::int64_t whole = loads_->whole(item.tiles);
+  for (int i = item.first; i < item.first + item.count; ++i) {
+    const Way& way = ways_[i];
+    coming_[way.worker] -= sign * whole;
+    coming_seats_[way.worker] -= sign;
+    if (way.bit >= 0) undecided_[way.worker] ^= std::uint64_t{1} << way.bit;
+  }
+}
+
 // Room that can be used, less what has to be; below 0 nothing fits.
-std::int64_t ThresholdDfs::slack() const {
+std::int64_t ThresholdDfs::slack() {
   std::int64_t usable = 0;
   for (int w = 0; w < workers_; ++w) usable += std::min(room_[w], coming_[w] + pending_[w]);
+  seat_slack_ = kUnlimited;
   if (seats_count_) {
-    std::int64_t seats = 0;
-    for (int w = 0; w < workers_; ++w) seats += std::min(seats_[w], coming_seats_[w]);
-    if (seats < needed_seats_) return -1;
+    seat_slack_ = -needed_seats_;
+    for (int w = 0; w < workers_; ++w) seat_slack_ += std::min(seats_[w], coming_seats_[w]);
+    if (seat_slack_ < 0) return -1;
   }
   return usable - pending_total_ - needed_;
+}
+
+// The bound of waste.h for what is left: a worker that no further part of a divided expert reaches fills up with whole
+// experts only.
+bool ThresholdDfs::too_much_waste(std::int64_t slack) {
+  wasted_.clear();
+  std::int64_t sum = 0;
+  for (int w = 0; w < workers_; ++w) {
+    if (pending_[w] > 0) continue;
+    const std::int64_t usable = std::min(room_[w], coming_[w]);
+    if (usable == coming_[w]) continue;
+    const std::int64_t most = fillings_.most(w, room_[w], undecided_[w]);
+    if (most == Fillings::kNotKnown || most == usable) continue;
+    wasted_.push_back(usable - most);
+    sum += usable - most;
+  }
+  if (sum <= slack) return false;
+  std::sort(wasted_.begin(), wasted_.end(), std::greater<>());
+  std::size_t reached = 0;
+  for (std::int64_t extra = 0; extra <= seat_slack_ && extra * setup_ <= slack; ++extra) {
+    const auto reach = std::min<std::int64_t>(2 * (forced_ + extra), static_cast<std::int64_t>(wasted_.size()));
+    while (static_cast<std::int64_t>(reached) < reach) sum -= wasted_[reached++];
+    if (sum + extra * setup_ <= slack) return false;
+  }
+  return true;
 }
 
 // Position in live_ of the expert with the fewest ways; -1 when one has none.
@@ -173,25 +216,15 @@ Answer ThresholdDfs::descend(int live) {
     write_down();
     return Answer::feasible;
   }
+  if (too_much_waste(left)) return Answer::infeasible;
   const int at = choose(live, left);
   if (at < 0) return Answer::infeasible;
   std::swap(live_[at], live_[live - 1]);
   const Item& item = items_[live_[live - 1]];
-  const std::int64_t need = tile_ * item.tiles + setup_ * item.parts;
-  needed_ -= need;
-  needed_seats_ -= item.parts;
-  for (int i = item.first; i < item.first + item.count; ++i) {
-    coming_[ways_[i].worker] -= loads_->whole(item.tiles);
-    --coming_seats_[ways_[i].worker];
-  }
+  decide(item, 1);
   Answer answer = item.parts > 1 ? Answer::infeasible : place_whole(item, live - 1);
   if (answer == Answer::infeasible && item.tiles > 1) answer = divide(item, live - 1, left);
-  for (int i = item.first; i < item.first + item.count; ++i) {
-    coming_[ways_[i].worker] += loads_->whole(item.tiles);
-    ++coming_seats_[ways_[i].worker];
-  }
-  needed_seats_ += item.parts;
-  needed_ += need;
+  decide(item, -1);
   std::swap(live_[at], live_[live - 1]);
   return answer;
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "placement/exact/fillings.h"
 #include "placement/exact/loads.h"
 #include "placement/exact/part_forest.h"
 
@@ -38,11 +39,14 @@ class ThresholdDfs {
   struct Way {
     int worker = 0;  // local
     int id = 0;
+    int bit = 0;  // in the worker's set of undecided experts
   };
   bool set_up(std::int64_t limit);
   bool force_parts(Item& item);
   void take(int worker, std::int64_t room, std::int64_t seats);
-  std::int64_t slack() const;
+  std::int64_t slack();
+  bool too_much_waste(std::int64_t slack);
+  void decide(const Item& item, int sign);
   int choose(int live, std::int64_t slack) const;
   Answer descend(int live);
   Answer place_whole(const Item& item, int live);
@@ -69,7 +73,12 @@ class ThresholdDfs {
   std::vector<int> chosen_;
   std::vector<Part> whole_, found_;
   std::vector<std::int64_t> caps_;
+  std::vector<std::uint64_t> undecided_;  // by worker
+  std::vector<std::int64_t> wasted_;
+  std::int64_t forced_ = 0;  // parts beyond one of the undecided
+  std::int64_t seat_slack_ = 0;
   PartForest forest_;
+  Fillings fillings_;
 };
 
 }  // namespace afore::placement::exact
