@@ -1,0 +1,123 @@
+#include "placement/exact/clusters.h"
+
+#include <algorithm>
+#include <array>
+
+namespace afore::placement::exact {
+namespace {
+
+constexpr std::array<int, 4> kSizes = {4, 6, 8, 12};
+
+}  // namespace
+
+void Clusters::reset(const Loads& loads) {
+  const int workers = loads.workers();
+  inside_.assign(workers, 0);
+  listed_.assign(loads.replicas().experts(), 0);
+  members_.clear();
+  members_.reserve(workers);
+  near_.reserve(loads.replicas().replicas());
+  ids_.reserve(workers);
+  experts_.reserve(loads.replicas().experts());
+  saved_.reserve(loads.replicas().replicas());
+}
+
+// Breadth first from `worker`, the least loaded neighbours first.
+void Clusters::grow(const Loads& loads, int worker, int size, bool along_parts) {
+  const ReplicaTable& table = loads.replicas();
+  for (const int w : members_) inside_[w] = 0;
+  members_.clear();
+  members_.push_back(worker);
+  inside_[worker] = 1;
+  for (std::size_t at = 0; at < members_.size() && static_cast<int>(members_.size()) < size; ++at) {
+    near_.clear();
+    for (const int id : loads.movable(members_[at])) {
+      if (along_parts && loads.part(id) == 0) continue;
+      const int expert = table.expert(id);
+      for (int other = table.first(expert); other < table.first(expert + 1); ++other)
+        if (!inside_[table.worker(other)]) near_.emplace_back(loads.load(table.worker(other)), table.worker(other));
+    }
+    std::sort(near_.begin(), near_.end());
+    for (const auto& [load, next] : near_) {
+      if (static_cast<int>(members_.size()) == size) break;
+      if (inside_[next]) continue;
+      inside_[next] = 1;
+      members_.push_back(next);
+    }
+  }
+}
+
+// `confined`: experts that cannot leave the members, with all their tiles; else all tiles that stand on them.
+Answer Clusters::search(Loads& loads, std::int64_t limit, std::int64_t node_budget, bool confined) {
+  const ReplicaTable& table = loads.replicas();
+  dfs_.begin(loads, members_);
+  experts_.clear();
+  for (const int w : members_)
+    for (const int at : loads.movable(w)) {
+      const int expert = table.expert(at);
+      if (listed_[expert]) continue;
+      listed_[expert] = 1;
+      experts_.push_back(expert);
+      ids_.clear();
+      std::int64_t tiles = 0;
+      for (int id = table.first(expert); id < table.first(expert + 1); ++id)
+        if (inside_[table.worker(id)]) {
+          ids_.push_back(id);
+          tiles += loads.part(id);
+        }
+      if (confined && static_cast<int>(ids_.size()) < table.count(expert)) continue;
+      if (tiles > 0) dfs_.add(ids_, tiles);
+    }
+  for (const int expert : experts_) listed_[expert] = 0;
+  return dfs_.run(limit, node_budget);
+}
+
+// The search's parts instead of what stands on the members. Workers' loads follow part by part.
+void Clusters::apply(Loads& loads) {
+  for (const int w : members_)
+    for (const int id : loads.movable(w))
+      if (loads.part(id) > 0) loads.put(id, -loads.part(id));
+  for (const ThresholdDfs::Part& part : dfs_.parts()) loads.put(part.id, part.tiles);
+}
+
+bool Clusters::resolve(Loads& loads, std::int64_t limit, std::int64_t node_budget) {
+  loads.save(saved_);
+  for (int worker = loads.busiest(); loads.load(worker) > limit; worker = loads.busiest()) {
+    bool done = false;
+    bool along_parts = false;
+    for (const int size : kSizes) {
+      grow(loads, worker, size, along_parts);
+      along_parts = !along_parts;
+      if (search(loads, limit, node_budget, false) == Answer::feasible) {
+        apply(loads);
+        done = true;
+        break;
+      }
+    }
+    if (done) continue;
+    stuck_ = worker;
+    loads.restore(saved_);
+    return false;
+  }
+  return true;
+}
+
+Answer Clusters::prove(Loads& loads, std::int64_t limit, std::int64_t node_budget) {
+  for (const int size : kSizes) {
+    if (size >= loads.workers()) break;
+    grow(loads, stuck_, size, false);
+    if (search(loads, limit, node_budget, true) == Answer::infeasible) return Answer::infeasible;
+  }
+  return whole(loads, limit, node_budget);
+}
+
+Answer Clusters::whole(Loads& loads, std::int64_t limit, std::int64_t node_budget) {
+  std::fill(inside_.begin(), inside_.end(), 1);
+  members_.clear();
+  for (int w = 0; w < loads.workers(); ++w) members_.push_back(w);
+  const Answer answer = search(loads, limit, node_budget, true);
+  if (answer == Answer::feasible) apply(loads);
+  return answer;
+}
+
+}  // namespace afore::placement::exact

@@ -1,0 +1,105 @@
+// Repair: bring every worker under the present maximum by a move and what that move makes necessary.
+#include <algorithm>
+
+#include "placement/exact/search.h"
+
+namespace afore::placement::exact {
+namespace {
+
+constexpr int kNodes = 60;
+constexpr int kBranches = 8;
+constexpr int kRounds = 32;
+constexpr int kMoves = 96;  // listed for one worker at one level
+constexpr int kDepth = 2;
+
+}  // namespace
+
+// Moves off `worker` that bring it to the limit or nearer; at depth 0 only those that leave both ends within it.
+void Search::list_moves(const Loads& loads, int worker, std::int64_t limit, int depth) {
+  const ReplicaTable& table = loads.replicas();
+  const std::size_t begin = moves_.size();
+  const std::int64_t excess = loads.load(worker) - limit;
+  const std::int64_t need =
+      loads.tiles(worker) - std::max<std::int64_t>(0, loads.capacity(worker, limit, loads.active(worker)));
+  for (const int from : loads.movable(worker)) {
+    const std::int64_t part = loads.part(from);
+    if (part == 0) continue;
+    const int expert = table.expert(from);
+    const std::int64_t hopeless = excess + loads.per_tile() * loads.demand(expert);
+    for (int to = table.first(expert); to < table.first(expert + 1); ++to) {
+      if (to == from) continue;
+      const int other = table.worker(to);
+      const std::int64_t opens = loads.part(to) == 0;
+      const auto offer = [&](std::int64_t tiles) {
+        if (tiles < 1 || tiles > part || moves_.size() - begin >= kMoves) return;
+        const std::int64_t closes = tiles == part;
+        const std::int64_t over = std::max<std::int64_t>(0, loads.after(other, tiles, opens) - limit) +
+                                  std::max<std::int64_t>(0, loads.after(worker, -tiles, -closes) - limit);
+        if (depth == 0 ? over > 0 : over >= hopeless) return;
+        moves_.push_back({over, from, to, tiles});
+      };
+      offer(part);
+      if (need < part) offer(need);
+      const std::int64_t fits = loads.capacity(other, limit, loads.active(other) + opens) - loads.tiles(other);
+      if (fits < part && fits != need) offer(fits);
+    }
+  }
+}
+
+bool Search::fix(Loads& loads, int worker, std::int64_t limit, int depth) {
+  if (loads.load(worker) <= limit) return true;
+  if (++nodes_ > kNodes) return false;
+  const std::size_t begin = moves_.size();
+  list_moves(loads, worker, limit, depth);
+  const std::size_t keep = std::min<std::size_t>(moves_.size() - begin, kBranches);
+  const auto first = moves_.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto extra = [&](const Move& move) {
+    return (loads.part(move.to) == 0) - (loads.part(move.from) == move.tiles);
+  };
+  std::partial_sort(first, first + static_cast<std::ptrdiff_t>(keep), moves_.end(), [&](const Move& a, const Move& b) {
+    if (a.key != b.key) return a.key < b.key;
+    if (extra(a) != extra(b)) return extra(a) < extra(b);
+    if (a.from != b.from) return a.from < b.from;
+    return a.to != b.to ? a.to < b.to : a.tiles < b.tiles;
+  });
+  bool done = false;
+  moves_.resize(begin + keep);
+  for (std::size_t i = begin; i < begin + keep && !done; ++i) {
+    const Move move = moves_[i];
+    const std::size_t mark = loads.mark();
+    const int other = loads.replicas().worker(move.to);
+    loads.move(move.from, move.to, move.tiles);
+    done = depth == 0 ||
+           (fix(loads, other, limit, depth - 1) && fix(loads, worker, limit, depth - 1) && loads.load(other) <= limit);
+    if (!done) loads.rewind(mark);
+    if (nodes_ > kNodes) break;
+  }
+  moves_.resize(begin);
+  return done;
+}
+
+bool Search::improve(Loads& loads, int depth) {
+  loads.clear_trail();
+  const std::int64_t limit = loads.max_load() - 1;
+  nodes_ = 0;
+  moves_.clear();
+  moves_.reserve((kDepth + 1) * kMoves);
+  for (int worker = loads.busiest(); loads.load(worker) > limit; worker = loads.busiest())
+    if (!fix(loads, worker, limit, depth)) {
+      loads.rewind(0);
+      return false;
+    }
+  return true;
+}
+
+std::int64_t Search::repair(Loads& loads, std::int64_t floor) {
+  for (int round = 0; round < kRounds && loads.max_load() > floor; ++round) {
+    bool better = false;
+    for (int depth = 1; depth <= kDepth && !better; ++depth) better = improve(loads, depth);
+    if (!better) break;
+    descend(loads, floor);
+  }
+  return loads.max_load();
+}
+
+}  // namespace afore::placement::exact
