@@ -196,11 +196,6 @@ void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan
 
   placement::Request request{demand.target,   counts, state.placement, state.busy(),
                              state.last_used, cost_,  plan.window_ns};
-  if (options_.pipeline) {
-    const std::int64_t tokens = ceil_div(demand.tokens, std::max<std::int64_t>(1, cluster_.attention_workers));
-    request.attention_ns = options_.pipeline->attention_ns(tokens, 0);
-    request.link_ns = options_.pipeline->transfer_ns(static_cast<double>(tokens * options_.pipeline->activation_bytes));
-  }
   placement::Decision decision = policy_->decide(request);
   plan.rehomes = policy_->rehomes();
   plan.is_virtual = policy_->is_virtual();

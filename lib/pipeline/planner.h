@@ -35,7 +35,6 @@ struct PlannerOptions {
                                    // target, or 0 where fewer than three microbatches are in flight
   bool overlap = true;             // false: copies start only when the worker is free, so the window is 0
   EplbOptions eplb;
-  std::optional<PipelineCost> pipeline;  // what attention and links take, where it is known
   std::shared_ptr<const InitialMaps> initial;  // layers that do not start with contiguous primaries; may be null
 };
 

@@ -1,7 +1,8 @@
-// Our policy. Primaries are balanced when weights are loaded (primaries.h), redundant slots hold residents chosen for the
-// targets to come (residents.h), every target is split exactly over what stands, and copies of its own are made only
-// for a net gain (on_demand.h). Under time the split is then levelled: FFN workers do not wait for each other inside a
-// target, so what counts is when the last of them is done, not what takes the target longest by itself (backlog.h).
+// Our policy. Primaries are balanced when weights are loaded (primaries.h), redundant slots hold residents chosen for
+// the targets to come (residents.h), every target is split exactly over what stands, and copies of its own are made
+// only for a net gain (on_demand.h). Under time the split is then levelled: FFN workers do not wait for each other
+// inside a target, so what counts is when the last of them is done, not what takes the target longest by itself
+// (backlog.h).
 #include <algorithm>
 
 #include "placement/backlog.h"
@@ -15,7 +16,9 @@ namespace {
 
 // A copy of its own must save a target this share of its time: below that, replicas that come and go bring pipelines
 // no throughput (docs/results.md, "What copies bring").
-constexpr std::int64_t kLeastGainPercent = 4;
+constexpr std::int64_t kLeastGainPercent = 8;
+// A target may take this much longer by itself, where workers are done earlier for it.
+constexpr std::int64_t kLevelPercent = 25;
 
 class AforePolicy final : public Policy {
  public:
@@ -42,8 +45,7 @@ class AforePolicy final : public Policy {
       take_copies(request, decision);
       level(request, problem_of(request, grown_table_), decision, least_cap(request, decision, grown));
     } else {
-      const std::int64_t slack = getenv("CAP") ? split.load * atoi(getenv("CAP")) / 100 : 0;
-      level(request, problem, decision, std::max(split.load + slack, primary_load(problem)));
+      level(request, problem, decision, split.load + split.load * kLevelPercent / 100);
     }
   }
 
@@ -55,10 +57,11 @@ class AforePolicy final : public Policy {
     return {table, demand_, request.cost.rule, request.cost.c1_ns, request.cost.c2_ns, request.workers};
   }
 
+  // Largest load with everything on the primaries; home_ and state_ are that then.
   std::int64_t primary_load(const SplitProblem& problem) {
-    home_.assign(table_.replicas(), 0);
-    for (int e = 0; e < table_.experts(); ++e)
-      if (demand_[e] > 0) home_[table_.first(e)] = demand_[e];
+    home_.assign(problem.replicas.replicas(), 0);
+    for (int e = 0; e < problem.replicas.experts(); ++e)
+      if (demand_[e] > 0) home_[problem.replicas.first(e)] = demand_[e];
     state_.reset(problem, home_);
     return *std::max_element(state_.loads().begin(), state_.loads().end());
   }
@@ -98,9 +101,9 @@ class AforePolicy final : public Policy {
     leveler_.go_home(problem, load, parts_);
     const bool levels = limits_.level && !by_tiles();
     if (levels) {
-      const std::span<const Nanos> backlog = backlog_.before(problem.replicas.workers(), request.attention_ns, request.link_ns);
+      const std::span<const Nanos> backlog = backlog_.before(problem.replicas.workers());
       decision.backlog_ns.assign(backlog.begin(), backlog.end());
-      leveler_.level(problem, backlog, cap, parts_);
+      level_parts(problem, backlog, cap);
     }
     write_assignment(problem.replicas, decision);
     const std::int64_t reached = *std::max_element(leveler_.loads().begin(), leveler_.loads().end());
@@ -111,8 +114,20 @@ class AforePolicy final : public Policy {
     if (request.target == last_) return;  // asked again about the same target
     last_ = request.target;
     if (levels) backlog_.add(leveler_.loads(), request.cost.c0_ns);
-    residents_.step(request, problem, parts_, load, volume(problem), decision.ffn_ns_before,
+    residents_.step(request, {problem, parts_, load, volume(problem), decision.ffn_ns_before},
                     limits_.copy_budget - std::ssize(decision.copies), decision.copies);
+  }
+
+  // Never later than with everything on the primaries.
+  void level_parts(const SplitProblem& problem, std::span<const Nanos> backlog, std::int64_t cap) {
+    const std::int64_t levelled = leveler_.level(problem, backlog, cap, parts_);
+    const std::int64_t standing = primary_load(problem);
+    std::int64_t completion = 0;
+    for (int w = 0; w < problem.replicas.workers(); ++w)
+      if (state_.load(w) > 0) completion = std::max(completion, backlog[w] + state_.load(w));
+    if (completion >= levelled) return;
+    parts_ = home_;
+    leveler_.level(problem, backlog, std::max(cap, standing), parts_);
   }
 
   static std::int64_t volume(const SplitProblem& problem) {

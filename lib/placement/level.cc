@@ -94,15 +94,15 @@ bool Leveler::best_exchange(const SplitProblem& problem, std::span<const std::in
   return best.from >= 0;
 }
 
-int Leveler::level(const SplitProblem& problem, std::span<const std::int64_t> backlog, std::int64_t cap,
-                   std::vector<std::int64_t>& parts) {
+std::int64_t Leveler::level(const SplitProblem& problem, std::span<const std::int64_t> backlog, std::int64_t cap,
+                            std::vector<std::int64_t>& parts) {
   state_.reset(problem, parts);
   const int workers = problem.replicas.workers();
-  int moved = 0;
-  for (; moved < kMoves; ++moved) {
-    int top = 0;
-    for (int w = 1; w < workers; ++w)
-      if (backlog[w] + state_.load(w) > backlog[top] + state_.load(top)) top = w;
+  for (int moved = 0; moved < kMoves; ++moved) {
+    int top = -1;
+    for (int w = 0; w < workers; ++w)
+      if (state_.load(w) > 0 && (top < 0 || backlog[w] + state_.load(w) > backlog[top] + state_.load(top))) top = w;
+    if (top < 0) break;
     Step step;
     step.score = backlog[top] + state_.load(top);
     if (!best_move(problem, backlog, cap, parts, top, step) && !best_exchange(problem, backlog, cap, parts, top, step))
@@ -110,7 +110,10 @@ int Leveler::level(const SplitProblem& problem, std::span<const std::int64_t> ba
     shift(problem.replicas, step.from, step.to, parts);
     if (step.back >= 0) shift(problem.replicas, step.back, step.back_to, parts);
   }
-  return moved;
+  std::int64_t latest = 0;
+  for (int w = 0; w < workers; ++w)
+    if (state_.load(w) > 0) latest = std::max(latest, backlog[w] + state_.load(w));
+  return latest;
 }
 
 void Leveler::go_home(const SplitProblem& problem, std::int64_t cap, std::vector<std::int64_t>& parts) {

@@ -1,8 +1,8 @@
 #pragma once
 // Moves work between standing replicas so that a target is done earlier where workers have different backlogs: lowers
 // max over workers of (backlog + load), keeping every load within a cap. A worker that gives all its tiles of an expert
-// to one that had none takes nobody's time; so only whole parts move, alone or in exchange for another, and no expert is
-// split further. A local search: what it ends at is not proven to be least.
+// to one that had none takes nobody's time; so only whole parts move, alone or in exchange for another, and no expert
+// is split further. A local search: what it ends at is not proven to be least.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -28,9 +28,9 @@ class WorkerState {
 
 class Leveler {
  public:
-  // Loads stay within `cap`, which no present load is above. Returns how many parts moved.
-  int level(const SplitProblem& problem, std::span<const std::int64_t> backlog, std::int64_t cap,
-            std::vector<std::int64_t>& parts);
+  // Loads stay within `cap`, which no present load is above. Returns the largest backlog + load of workers with a load.
+  std::int64_t level(const SplitProblem& problem, std::span<const std::int64_t> backlog, std::int64_t cap,
+                     std::vector<std::int64_t>& parts);
   // Parts return to their primaries where no load then passes `cap`: what stays away stays for a reason.
   void go_home(const SplitProblem& problem, std::int64_t cap, std::vector<std::int64_t>& parts);
 

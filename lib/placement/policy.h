@@ -44,9 +44,7 @@ struct Request {
   std::span<const std::int64_t>
       last_used;  // by placement.index(): serial of the last target with work there, -1 = never
   const LayerCost& cost;
-  Nanos window_ns = 0;     // copies hidden up to here
-  Nanos attention_ns = 0;  // what attention takes for this microbatch and layer, 0 = not known
-  Nanos link_ns = 0;       // of its tokens between attention and FFN, one way
+  Nanos window_ns = 0;                         // copies hidden up to here
   std::span<const std::uint8_t> pinned = {};   // by expert: 1 = never copied. Empty = none
   std::span<const WorkerTraits> workers = {};  // empty = all alike
 };

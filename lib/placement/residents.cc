@@ -6,11 +6,17 @@
 namespace afore::placement {
 namespace {
 
-constexpr int kTriesPerTarget = 4;
+constexpr int kTries = 1, kUrgentTries = 8;  // candidates per target
 constexpr int kHotWorkers = 2, kColdWorkers = 3;
-constexpr double kWorthwhile = 0.01;  // of the samples' loads, below which nothing is copied
-constexpr std::int64_t kLongestNap = 512;
+constexpr int kWorthwhilePermille = 10;          // of the samples' loads: below it nothing is copied
+constexpr int kChoosePermille = 2;               // and at the first choice, where all is copied anyway
+constexpr std::int64_t kChooseEffort = 200'000;  // workers and experts looked at by the first choice
+constexpr std::int64_t kLongestRest = 512;
 constexpr double kLongMemory = 1.0 / 64, kShortMemory = 1.0 / 4, kShift = 1.05;
+
+bool worthwhile(std::int64_t value, std::int64_t better, int permille) {
+  return (value - better) > value / 1000 * permille;
+}
 
 }  // namespace
 
@@ -19,24 +25,36 @@ bool Residents::lane_idle(int from, int to, Nanos copy_ns) const {
 }
 
 void Residents::occupy(int from, int to, Nanos copy_ns) {
-  const Nanos end = std::max({out_free_[from], in_free_[to], clock_ns_}) + copy_ns;
-  out_free_[from] = in_free_[to] = end;
+  out_free_[from] = in_free_[to] = std::max({out_free_[from], in_free_[to], clock_ns_}) + copy_ns;
 }
 
-void Residents::observe(Layer& layer, const SplitProblem& problem, std::int64_t load, std::int64_t floor) {
-  const std::size_t experts = problem.tiles.size();
-  layer.ring.resize(kRemembered * experts, 0);
-  std::copy(problem.tiles.begin(), problem.tiles.end(),
-            layer.ring.begin() + static_cast<std::ptrdiff_t>(layer.targets % kRemembered * experts));
-  ++layer.targets;
-  const double ratio = static_cast<double>(load) / static_cast<double>(floor);
-  if (layer.targets == 1) layer.usual = layer.recent = ratio;
+void Residents::observe(Layer& layer, const PlannedSplit& split) const {
+  const std::span<const std::int64_t> tiles = split.problem.tiles;
+  layer.ring.resize(kRemembered * tiles.size(), 0);
+  std::copy(tiles.begin(), tiles.end(),
+            layer.ring.begin() + static_cast<std::ptrdiff_t>(layer.targets % kRemembered * tiles.size()));
+  const double ratio = static_cast<double>(split.load) / static_cast<double>(split.floor);
+  if (layer.targets++ == 0) layer.usual = layer.recent = ratio;
   layer.usual += (ratio - layer.usual) * kLongMemory;
   layer.recent += (ratio - layer.recent) * kShortMemory;
 }
 
-void Residents::list_extras(const Request& request, const SplitProblem& problem, std::span<const std::int64_t> parts) {
+bool Residents::awake(Layer& layer) const {
+  if (layer.targets < kRemembered) return false;
+  if (layer.rest == 0) return true;
+  --layer.rest;
+  if (layer.recent < layer.usual * kShift) return false;
+  // A shift. What is usual now has to be learned anew.
+  layer.usual = layer.recent;
+  layer.rest = 0;
+  layer.last_rest = 1;
+  layer.urgent = true;
+  return true;
+}
+
+void Residents::list_slots(const Request& request, const PlannedSplit& split) {
   const LayerPlacement& placement = request.placement;
+  const ReplicaTable& replicas = split.problem.replicas;
   homes_.resize(placement.experts());
   for (int e = 0; e < placement.experts(); ++e) homes_[e] = placement.primary(e);
   extras_.clear();
@@ -52,94 +70,60 @@ void Residents::list_extras(const Request& request, const SplitProblem& problem,
         continue;
       }
       bool works = false;
-      for (int id = problem.replicas.first(expert); id < problem.replicas.first(expert + 1); ++id)
-        works = works || (problem.replicas.worker(id) == w && parts[id] > 0);
+      for (int id = replicas.first(expert); id < replicas.first(expert + 1); ++id)
+        works = works || (replicas.worker(id) == w && split.parts[id] > 0);
       extras_.push_back({expert, w, slot, !busy && !works});
     }
   }
 }
 
-std::int64_t Residents::judge(const SplitProblem& like, const ReplicaTable& replicas,
-                              std::span<const std::int64_t> samples) {
-  const std::size_t experts = like.tiles.size();
-  std::int64_t sum = 0;
-  for (std::size_t at = 0; at < samples.size(); at += experts) {
-    const SplitProblem problem{replicas,       samples.subspan(at, experts), like.rule, like.per_tile,
-                               like.per_expert, like.traits};
-    sum += splitter_.plan(problem, parts_).load;
-  }
-  return sum;
-}
-
-// Empty slots hold nothing anybody needs: the expert with the most work per replica goes to the least loaded worker that
-// lacks it.
-void Residents::fill(const Request& request, const SplitProblem& problem, const Layer& layer, std::int64_t budget,
-                     std::vector<Copy>& copies) {
-  const int experts = static_cast<int>(homes_.size()), workers = request.placement.workers();
-  share_.assign(experts, 0);
-  for (std::size_t i = 0; i < layer.ring.size(); ++i)
-    if (layer.ring[i] > 0)
-      share_[i % experts] += static_cast<double>(problem.per_tile * layer.ring[i] + problem.per_expert);
-  std::vector<double> load(workers, 0);
-  std::vector<std::vector<char>> holds(experts, std::vector<char>(workers, 0));
-  std::vector<int> replicas(experts, 1);
-  for (int e = 0; e < experts; ++e)
-    if (homes_[e] >= 0) holds[e][homes_[e]] = 1;
-  for (const Extra& extra : extras_)
-    if (!holds[extra.expert][extra.worker]) {
-      holds[extra.expert][extra.worker] = 1;
-      ++replicas[extra.expert];
-    }
-  for (; budget > 0 && !empty_.empty(); --budget) {
-    std::fill(load.begin(), load.end(), 0);
-    for (int e = 0; e < experts; ++e)
-      for (int w = 0; w < workers; ++w)
-        if (holds[e][w]) load[w] += share_[e] / replicas[e];
-    order_.resize(experts);
-    std::iota(order_.begin(), order_.end(), 0);
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](int a, int b) { return share_[a] / replicas[a] > share_[b] / replicas[b]; });
-    int expert = -1;
-    std::size_t best = empty_.size();
-    for (const int e : order_) {
-      if (homes_[e] < 0 || share_[e] == 0 || (!request.pinned.empty() && request.pinned[e])) continue;
-      for (std::size_t i = 0; i < empty_.size(); ++i)
-        if (!holds[e][empty_[i].worker] &&
-            (best == empty_.size() || load[empty_[i].worker] < load[empty_[best].worker]))
-          best = i;
-      if (best < empty_.size()) {
-        expert = e;
-        break;
-      }
-    }
-    if (expert < 0) return;
-    const Extra slot = empty_[best];
-    copies.push_back({expert, homes_[expert], slot.worker, slot.slot});
-    holds[expert][slot.worker] = 1;
-    ++replicas[expert];
-    empty_.erase(empty_.begin() + static_cast<std::ptrdiff_t>(best));
-  }
-}
-
-// The first choice: the rule above, then changes of one slot while they lower the samples' loads.
 void Residents::choose(const Request& request, const SplitProblem& problem, Layer& layer) {
   layer.chosen = true;
-  const auto extras = extras_;
-  const auto empty = empty_;
-  std::vector<Copy> fills;
-  fill(request, problem, layer, static_cast<std::int64_t>(empty_.size()), fills);
-  for (const Copy& copy : fills) extras_.push_back({copy.expert, copy.to, copy.slot, true});
-  const int max_rounds = getenv("RO") ? atoi(getenv("RO")) : 100;
-  for (int round = 0; round < max_rounds; ++round) {
+  const std::vector<Extra> standing = extras_;
+  expert_work_.assign(homes_.size(), 0);
+  for (std::size_t i = 0; i < layer.ring.size(); ++i)
+    if (layer.ring[i] > 0)
+      expert_work_[i % homes_.size()] += static_cast<double>(problem.per_tile * layer.ring[i] + problem.per_expert);
+  rule_.reset(homes_, expert_work_, request.pinned, request.placement.workers());
+  for (const Extra& extra : extras_) rule_.add_replica(extra.expert, extra.worker);
+  for (const Extra& slot : empty_) rule_.add_empty(slot.worker);
+  for (Fill fill; rule_.next(fill);) extras_.push_back({fill.expert, fill.worker, 0, true});
+  const auto cost = static_cast<std::int64_t>(homes_.size()) + request.placement.workers();
+  for (std::int64_t effort = 0; effort < kChooseEffort;) {
     begin_round(request, problem, layer);
-    while (layer.tried < layer.candidates.size()) try_next(request, problem, layer);
-    if (static_cast<double>(layer.value - layer.best) < 0.002 * static_cast<double>(layer.value)) break;
-    extras_[layer.choice.extra].expert = layer.choice.expert;
+    // What stands already stays: only the choice may change.
+    std::erase_if(layer.candidates, [&](const Candidate& c) { return c.extra < std::ssize(standing); });
+    effort += std::ssize(layer.candidates) * kRemembered * cost;
+    if (layer.candidates.empty() || effort >= kChooseEffort) break;
+    try_candidates(problem, layer, static_cast<int>(layer.candidates.size()));
+    if (!worthwhile(layer.value, layer.best_value, kChoosePermille)) break;
+    extras_[layer.best.extra].expert = layer.best.expert;
   }
   layer.samples.clear();
-  layer.wanted = extras_;
-  extras_ = extras;
-  empty_ = empty;
+  for (std::size_t i = standing.size(); i < extras_.size(); ++i)
+    layer.wanted.push_back({extras_[i].expert, extras_[i].worker});
+  extras_ = standing;
+}
+
+void Residents::copy_wanted(const Request& request, Layer& layer, std::int64_t budget, std::vector<Copy>& copies) {
+  for (std::size_t i = 0; i < layer.wanted.size() && budget > 0;) {
+    const Fill want = layer.wanted[i];
+    const int from = homes_[want.expert];
+    const auto slot =
+        std::find_if(empty_.begin(), empty_.end(), [&](const Extra& e) { return e.worker == want.worker; });
+    const bool possible = slot != empty_.end() && !request.placement.holds(want.expert, want.worker);
+    if (possible && !lane_idle(from, want.worker, request.cost.copy_ns)) {
+      ++i;
+      continue;
+    }
+    if (possible) {
+      copies.push_back({want.expert, from, want.worker, slot->slot});
+      occupy(from, want.worker, request.cost.copy_ns);
+      empty_.erase(slot);
+      --budget;
+    }
+    layer.wanted.erase(layer.wanted.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
 
 void Residents::begin_round(const Request& request, const SplitProblem& problem, Layer& layer) {
@@ -152,135 +136,132 @@ void Residents::begin_round(const Request& request, const SplitProblem& problem,
   trial_.clear();
   for (const Extra& extra : extras_) trial_.push_back({extra.expert, extra.worker});
   table_.assign(homes_, workers, trial_);
-  worker_load_.assign(workers, 0);
-  hot_.assign(workers, 0);
-  std::vector<std::int64_t> work(table_.replicas(), 0), load(workers);
+  work_.assign(table_.replicas(), 0);
+  total_.assign(workers, 0);
+  busiest_.assign(workers, 0);
+  load_.resize(workers);
   layer.value = 0;
   for (std::size_t at = 0; at < layer.samples.size(); at += experts) {
-    const SplitProblem sample{table_,           std::span(layer.samples).subspan(at, experts), problem.rule,
-                              problem.per_tile, problem.per_expert, problem.traits};
+    const SplitProblem sample{table_,
+                              std::span(layer.samples).subspan(at, experts),
+                              problem.rule,
+                              problem.per_tile,
+                              problem.per_expert,
+                              problem.traits};
     layer.value += splitter_.plan(sample, parts_).load;
-    std::fill(load.begin(), load.end(), 0);
-    for (int id = 0; id < table_.replicas(); ++id)
-      if (parts_[id] > 0) {
-        const std::int64_t part = problem.per_tile * parts_[id] + problem.per_expert;
-        load[table_.worker(id)] += part;
-        work[id] += part;
-      }
-    hot_[std::max_element(load.begin(), load.end()) - load.begin()] += 1;
-    for (int w = 0; w < workers; ++w) worker_load_[w] += load[w];
-  }
-  layer.best = layer.value;
-  order_.resize(workers);
-  std::iota(order_.begin(), order_.end(), 0);
-  std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) {
-    return hot_[a] != hot_[b] ? hot_[a] > hot_[b] : worker_load_[a] > worker_load_[b];
-  });
-  const std::vector<int> hot(order_.begin(), order_.begin() + std::min(kHotWorkers, workers));
-  std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return worker_load_[a] < worker_load_[b]; });
-  int cold = 0;
-  for (const int c : order_) {
-    if (cold == kColdWorkers) break;
-    // The replica it would replace: the one with the least work.
-    int victim = -1;
-    std::int64_t least = 0;
-    for (int i = 0; i < static_cast<int>(extras_.size()); ++i) {
-      if (extras_[i].worker != c) continue;
-      std::int64_t done = 0;
-      for (int id = table_.first(extras_[i].expert); id < table_.first(extras_[i].expert + 1); ++id)
-        if (table_.worker(id) == c) done = work[id];
-      if (victim < 0 || done < least) {
-        victim = i;
-        least = done;
-      }
+    std::fill(load_.begin(), load_.end(), 0);
+    for (int id = 0; id < table_.replicas(); ++id) {
+      if (parts_[id] == 0) continue;
+      const std::int64_t part = problem.per_tile * parts_[id] + problem.per_expert;
+      load_[table_.worker(id)] += part;
+      work_[id] += part;
     }
+    busiest_[std::max_element(load_.begin(), load_.end()) - load_.begin()] += 1;
+    for (int w = 0; w < workers; ++w) total_[w] += load_[w];
+  }
+  layer.best_value = layer.value;
+  list_candidates(request, layer);
+}
+
+// Of the worker's redundant replicas, the one with the least work in the samples: its index in extras_, or -1.
+int Residents::least_worked(int worker) const {
+  int victim = -1;
+  std::int64_t least = 0;
+  for (int i = 0; i < static_cast<int>(extras_.size()); ++i) {
+    if (extras_[i].worker != worker) continue;
+    std::int64_t done = 0;
+    for (int id = table_.first(extras_[i].expert); id < table_.first(extras_[i].expert + 1); ++id)
+      if (table_.worker(id) == worker) done = work_[id];
+    if (victim >= 0 && done >= least) continue;
+    victim = i;
+    least = done;
+  }
+  return victim;
+}
+
+void Residents::list_candidates(const Request& request, Layer& layer) {
+  const int workers = table_.workers();
+  by_load_.resize(workers);
+  std::iota(by_load_.begin(), by_load_.end(), 0);
+  std::stable_sort(by_load_.begin(), by_load_.end(), [&](int a, int b) {
+    return busiest_[a] != busiest_[b] ? busiest_[a] > busiest_[b] : total_[a] > total_[b];
+  });
+  const std::vector<int> hot(by_load_.begin(), by_load_.begin() + std::min(kHotWorkers, workers));
+  std::stable_sort(by_load_.begin(), by_load_.end(), [&](int a, int b) { return total_[a] < total_[b]; });
+  int cold = 0;
+  for (const int to : by_load_) {
+    if (cold == kColdWorkers) break;
+    const int victim = least_worked(to);
     if (victim < 0) continue;
     ++cold;
-    for (const int h : hot)
-      for (const int id : table_.of_worker(h)) {
+    for (const int from : hot) {
+      if (from == to) continue;
+      for (const int id : table_.of_worker(from)) {
         const int expert = table_.expert(id);
-        if (h == c || work[id] == 0 || (!request.pinned.empty() && request.pinned[expert])) continue;
+        if (work_[id] == 0 || (!request.pinned.empty() && request.pinned[expert] != 0)) continue;
         bool there = false;
         for (int other = table_.first(expert); other < table_.first(expert + 1); ++other)
-          there = there || table_.worker(other) == c;
-        if (!there) layer.candidates.push_back({expert, c, victim});
+          there = there || table_.worker(other) == to;
+        if (!there) layer.candidates.push_back({expert, to, victim});
       }
+    }
   }
 }
 
-void Residents::try_next(const Request& request, const SplitProblem& problem, Layer& layer) {
-  for (int tries = 0; tries < kTriesPerTarget && layer.tried < layer.candidates.size(); ++tries, ++layer.tried) {
+void Residents::try_candidates(const SplitProblem& problem, Layer& layer, int count) {
+  const std::size_t experts = homes_.size();
+  for (; count > 0 && layer.tried < layer.candidates.size(); --count, ++layer.tried) {
     const Candidate& candidate = layer.candidates[layer.tried];
     trial_.clear();
-    for (int i = 0; i < static_cast<int>(extras_.size()); ++i)
-      trial_.push_back(i == candidate.extra ? ReplicaTable::Extra{candidate.expert, candidate.worker}
-                                            : ReplicaTable::Extra{extras_[i].expert, extras_[i].worker});
-    table_.assign(homes_, request.placement.workers(), trial_);
-    const std::int64_t value = judge(problem, table_, layer.samples);
-    if (value >= layer.best) continue;
-    layer.best = value;
-    layer.choice = candidate;
+    for (const Extra& extra : extras_) trial_.push_back({extra.expert, extra.worker});
+    trial_[candidate.extra].expert = candidate.expert;
+    table_.assign(homes_, problem.replicas.workers(), trial_);
+    std::int64_t value = 0;
+    for (std::size_t at = 0; at < layer.samples.size() && value < layer.best_value; at += experts)
+      value += splitter_
+                   .plan({table_, std::span(layer.samples).subspan(at, experts), problem.rule, problem.per_tile,
+                          problem.per_expert, problem.traits},
+                         parts_)
+                   .load;
+    if (value >= layer.best_value) continue;
+    layer.best_value = value;
+    layer.best = candidate;
   }
 }
 
-void Residents::step(const Request& request, const SplitProblem& problem, std::span<const std::int64_t> parts,
-                     std::int64_t load, std::int64_t floor, Nanos ffn_ns, std::int64_t budget,
-                     std::vector<Copy>& copies) {
-  const int workers = request.placement.workers();
-  out_free_.resize(workers, 0);
-  in_free_.resize(workers, 0);
-  for (const Copy& copy : copies) occupy(copy.from, copy.to, request.cost.copy_ns);
-  clock_ns_ += ffn_ns;
-  if (floor <= 0) return;
-  Layer& layer = layers_[request.target.layer];
-  observe(layer, problem, load, floor);
-  if (budget <= 0 || layer.targets < kRemembered) return;
-  if (layer.sleep > 0) {
-    --layer.sleep;
-    if (layer.recent < layer.usual * kShift) return;
-    layer.sleep = 0;
-    layer.nap = 1;
-    layer.usual = layer.recent;
-  }
-  list_extras(request, problem, parts);
-  if (!copies.empty()) return;  // what this target copies itself comes first
-  if (!layer.chosen) choose(request, problem, layer);
-  for (std::size_t i = 0; i < layer.wanted.size() && budget > 0;) {
-    const Extra& want = layer.wanted[i];
-    const auto slot = std::find_if(empty_.begin(), empty_.end(), [&](const Extra& e) { return e.worker == want.worker; });
-    const bool there = request.placement.holds(want.expert, want.worker);
-    if (there || slot == empty_.end()) {
-      layer.wanted.erase(layer.wanted.begin() + static_cast<std::ptrdiff_t>(i));
-      continue;
-    }
-    const int from = homes_[want.expert];
-    if (!lane_idle(from, want.worker, request.cost.copy_ns)) {
-      ++i;
-      continue;
-    }
-    copies.push_back({want.expert, from, want.worker, slot->slot});
-    occupy(from, want.worker, request.cost.copy_ns);
-    empty_.erase(slot);
-    layer.wanted.erase(layer.wanted.begin() + static_cast<std::ptrdiff_t>(i));
-    --budget;
-  }
-  if (!copies.empty() || !layer.wanted.empty()) return;
-  if (layer.stamp != request.placement.stamp() || layer.samples.empty()) begin_round(request, problem, layer);
-  try_next(request, problem, layer);
-  if (layer.tried < layer.candidates.size()) return;
-  // The round is over.
+void Residents::end_round(const Request& request, Layer& layer, std::vector<Copy>& copies) {
   layer.samples.clear();
-  if (static_cast<double>(layer.value - layer.best) < kWorthwhile * static_cast<double>(layer.value)) {
-    layer.sleep = layer.nap;
-    layer.nap = std::min(layer.nap * 2, kLongestNap);
+  if (!worthwhile(layer.value, layer.best_value, kWorthwhilePermille)) {
+    layer.urgent = false;
+    layer.rest = layer.last_rest;
+    layer.last_rest = std::min(layer.last_rest * 2, kLongestRest);
     return;
   }
-  const Extra& old = extras_[layer.choice.extra];
-  const int from = homes_[layer.choice.expert];
+  const Extra& old = extras_[layer.best.extra];
+  const int from = homes_[layer.best.expert];
   if (!old.safe || !lane_idle(from, old.worker, request.cost.copy_ns)) return;
-  layer.nap = 1;
-  copies.push_back({layer.choice.expert, from, old.worker, old.slot});
+  layer.last_rest = 1;
+  copies.push_back({layer.best.expert, from, old.worker, old.slot});
   occupy(from, old.worker, request.cost.copy_ns);
+}
+
+void Residents::step(const Request& request, const PlannedSplit& split, std::int64_t budget,
+                     std::vector<Copy>& copies) {
+  out_free_.resize(request.placement.workers(), 0);
+  in_free_.resize(request.placement.workers(), 0);
+  for (const Copy& copy : copies) occupy(copy.from, copy.to, request.cost.copy_ns);
+  clock_ns_ += split.ffn_ns;
+  if (split.floor <= 0) return;
+  Layer& layer = layers_[request.target.layer];
+  observe(layer, split);
+  if (budget <= 0 || !awake(layer) || !copies.empty()) return;  // a target's own copies come first
+  list_slots(request, split);
+  if (!layer.chosen) choose(request, split.problem, layer);
+  copy_wanted(request, layer, budget, copies);
+  if (!copies.empty() || !layer.wanted.empty() || extras_.empty()) return;
+  if (layer.stamp != request.placement.stamp() || layer.samples.empty()) begin_round(request, split.problem, layer);
+  try_candidates(split.problem, layer, layer.urgent ? kUrgentTries : kTries);
+  if (layer.tried == layer.candidates.size()) end_round(request, layer, copies);
 }
 
 }  // namespace afore::placement

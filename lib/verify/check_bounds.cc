@@ -111,11 +111,18 @@ void check_time_before(const Facts& facts, const Plan& plan, const Standing& sta
   const Bounds bounds(times, standing.holders, standing.open_slots, 0);
   if (before < cost.c0_ns || bounds.refutes_time(before - cost.c0_ns, standing.tiles, cost.c1_ns, cost.c2_ns))
     violate(plan.target, "ffn_ns_before is {}, less than any split over the standing replicas takes", before);
-  // A levelled plan gives up some of its own time, but nothing against standing still.
-  const Nanos most = plan.backlog_ns.empty() ? before : std::max(before, standing.primary_ns);
-  if (plan.ffn_ns > most && !may_lose(facts))
-    violate(plan.target, "ffn_ns is {}, above {} {}", plan.ffn_ns,
-            plan.backlog_ns.empty() ? "ffn_ns_before" : "the primaries' time", most);
+  if (!plan.backlog_ns.empty()) {
+    // A levelled plan gives up time of its own, but is not done later than everything on the primaries.
+    Nanos standing_still = 0;
+    for (int w = 0; w < facts.workers; ++w)
+      if (standing.primary_worker_ns[w] > 0)
+        standing_still = std::max(standing_still, plan.backlog_ns[w] + standing.primary_worker_ns[w]);
+    if (plan.completion_ns > standing_still)
+      violate(plan.target, "completion_ns is {}, but everything on the primaries is done after {}", plan.completion_ns,
+              standing_still);
+  } else if (plan.ffn_ns > before && !may_lose(facts)) {
+    violate(plan.target, "ffn_ns is {}, above ffn_ns_before {}", plan.ffn_ns, before);
+  }
   if (plan.copies.empty() && !plan.is_virtual && !may_lose(facts) && plan.ffn_ns < before)
     violate(plan.target, "ffn_ns_before is {}, but the plan takes {} without copies", before, plan.ffn_ns);
 }
@@ -127,6 +134,7 @@ Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, cons
   standing.holders = layer.holders();
   standing.open_slots.assign(facts.workers, 0);
   standing.tiles.resize(facts.experts);
+  standing.primary_worker_ns.assign(facts.workers, 0);
   Counts tiles(facts.workers, 0), activated(facts.workers, 0);
   std::vector<std::uint8_t> is_primary(layer.held.size(), 0);
   for (int e = 0; e < facts.experts; ++e) {
@@ -138,7 +146,9 @@ Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, cons
   }
   const LayerCost& cost = facts.planner.cost;
   for (int w = 0; w < facts.workers; ++w)
-    standing.primary_ns = std::max(standing.primary_ns, cost.c0_ns + cost.c1_ns * tiles[w] + cost.c2_ns * activated[w]);
+    if (activated[w] > 0) standing.primary_worker_ns[w] = cost.ffn_ns(tiles[w], activated[w]);
+  standing.primary_ns = cost.c0_ns;
+  for (const Nanos ns : standing.primary_worker_ns) standing.primary_ns = std::max(standing.primary_ns, ns);
 
   if (plan.is_virtual) {
     std::vector<int> everyone(facts.workers);

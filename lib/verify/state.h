@@ -70,8 +70,9 @@ struct Standing {
   std::vector<std::vector<int>> bound_holders;  // everybody, where the plan is virtual
   Counts open_slots;                            // per worker: slots a copy may fill
   std::int64_t budget = 0;
-  Counts tiles;          // per expert, ceil(count / tile_tokens)
-  Nanos primary_ns = 0;  // everything on the primaries
+  Counts tiles;              // per expert, ceil(count / tile_tokens)
+  Nanos primary_ns = 0;      // everything on the primaries
+  Counts primary_worker_ns;  // the same by worker, 0 = nothing to do
 };
 Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, const Demand& demand);
 

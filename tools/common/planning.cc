@@ -73,8 +73,15 @@ void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
           "Time that hides copies (default: predicted FFN time of the preceding target)", 0, 1'000'000'000);
   add_int(app, "--window-steps", flags.window_steps, "Steps of history for eplb and --demand-source window", 1,
           1'000'000);
+  add_int(app, "--plan-budget-nodes", flags.plan_budget_nodes,
+          "Nodes of the search that proves a split best, per threshold; 0 seeks no proof", 0, 1'000'000'000);
   add_choice(app, "--gain-rule", flags.gain_rule, "off installs copies whatever they cost", {"on", "off"});
   add_choice(app, "--overlap", flags.overlap, "off starts copies only when their worker is free", {"on", "off"});
+  add_choice(
+      app, "--level", flags.level,
+      "afore: plan for when workers are done with all their targets; off for FFN workers that wait for each other "
+      "at each target",
+      {"on", "off"});
   add_int(app, "--eplb-interval", flags.eplb_interval, "Steps between two EPLB rebalances", 1, 1'000'000'000);
   app.add_option("--eplb-step-bytes", flags.eplb_step_bytes, "Bytes EPLB may copy per step (default: 4 experts)");
   add_int(app, "--eplb-groups", flags.eplb_groups, "Expert groups for EPLB", 1, 100'000);
@@ -148,7 +155,8 @@ Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, c
   planner.limits.gain_rule = flags.gain_rule == "on";
   if (flags.window_us != kAbsent) planner.window_ns = flags.window_us * 1000;
   planner.overlap = flags.overlap == "on";
-  planner.pipeline = pipeline_cost(setup.profile, setup.sized);
+  planner.limits.level = flags.level == "on";
+  planner.limits.node_budget = flags.plan_budget_nodes;
   planner.eplb.interval_steps = static_cast<int>(flags.eplb_interval);
   if (!flags.eplb_step_bytes.empty()) planner.eplb.step_bytes = parse_bytes(flags.eplb_step_bytes);
   planner.eplb.groups = static_cast<int>(flags.eplb_groups);
