@@ -90,13 +90,13 @@ struct Plan {
   Nanos ffn_ns = 0;
   Nanos ffn_bound_ns = 0;
   bool certified = false;
-  std::vector<int> cut;  // objective tiles: a worker set whose confined work proves the bound
+  std::vector<int> cut;            // objective tiles: a worker set whose confined work proves the bound
   Nanos split_bound_ns = kAbsent;  // objective time: no split over the replicas that stand is below; absent: not sought
   bool budget_hit = false;         // the search for it ended at its node budget
   std::vector<Nanos> backlog_ns;   // per worker, taken to be left of earlier targets; empty: the target by itself
   Nanos completion_ns = kAbsent;   // with a backlog: from the target's arrival until its last worker is done
   Nanos gain_ns = 0;
-  Nanos gain_bound_ns = 0;  // no copies within the limits gain more
+  Nanos gain_bound_ns = kAbsent;  // no copies within the limits gain more
   Nanos migration_ns = 0;
   Nanos window_ns = 0;
   std::string window_source;

@@ -78,7 +78,7 @@ void read_times(ObjectReader& record, Plan& plan) {
                    std::to_string(plan.tile_load.size()) + " FFN workers");
     plan.completion_ns = record.required("completion_ns").integer();
   }
-  if (const JsonValue value = record.find("gain_bound_ns")) plan.gain_bound_ns = value.integer(-kMaxInteger);
+  if (const JsonValue value = record.find("gain_bound_ns")) plan.gain_bound_ns = value.integer();
   plan.gain_ns = record.required("gain_ns").integer(-kMaxInteger);  // a plan may be forced against its gain
   plan.migration_ns = record.required("migration_ns").integer();
   plan.window_ns = record.required("window_ns").integer();

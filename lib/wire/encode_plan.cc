@@ -70,7 +70,7 @@ std::string to_json(const Plan& plan) {
     json.integer("completion_ns", plan.completion_ns);
   }
   json.integer("gain_ns", plan.gain_ns);
-  json.integer("gain_bound_ns", plan.gain_bound_ns);
+  if (plan.gain_bound_ns != kAbsent) json.integer("gain_bound_ns", plan.gain_bound_ns);
   json.integer("migration_ns", plan.migration_ns);
   json.integer("window_ns", plan.window_ns);
   json.string("window_source", plan.window_source);

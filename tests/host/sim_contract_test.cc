@@ -108,7 +108,7 @@ TEST(SimContract, PredictedMigrationIsWhatIsSeenWhenPortsAreIdle) {
   int compared = 0;
   for (int round = 0; round < 60; ++round) {
     Shape s = random_shape(draw, 6, 16);
-    s.planner.policy = "afore";
+    s.planner.policy = "paper";
     s.sim.overlap = s.planner.overlap = true;
     s.sim.shared_chunk_bytes = kAbsent;
     s.sim.cluster.microbatches = 1;  // the ports are idle when a plan comes, no slot is busy

@@ -84,7 +84,7 @@ Instance simple(int experts, int workers, int slots, std::vector<std::int64_t> c
 
 TEST(Afore, CopyNeededAndMade) {
   const Instance instance = simple(2, 2, 1, {7, 1});
-  const Decision decision = make_afore(limits(Objective::tiles, 1))->decide(instance.request());
+  const Decision decision = make_paper(limits(Objective::tiles, 1))->decide(instance.request());
   check_plan(instance, decision, Objective::tiles, 1);
   EXPECT_EQ(decision.max_tiles_before, 7);
   EXPECT_EQ(decision.lower_bound_tiles, 4);
@@ -100,7 +100,7 @@ TEST(Afore, HallCutWithoutCopiesIsReported) {
   instance.placement.set(1, 0, 0);
   instance.placement.set(2, 0, 1);
   instance.placement.mark_rehomed();
-  const Decision decision = make_afore(limits(Objective::tiles, 0))->decide(instance.request());
+  const Decision decision = make_paper(limits(Objective::tiles, 0))->decide(instance.request());
   EXPECT_EQ(decision.lower_bound_tiles, 5);
   EXPECT_EQ(decision.cut, (std::vector<int>{0, 1}));
   EXPECT_TRUE(decision.certified);
@@ -110,7 +110,7 @@ TEST(Afore, WholeTilesAreSplitWithoutWaste) {
   Instance instance = simple(2, 2, 1, {130, 0});
   instance.cost.tile_tokens = 64;
   instance.placement.set(1, 1, 0);
-  const Decision decision = make_afore(limits(Objective::tiles, 0))->decide(instance.request());
+  const Decision decision = make_paper(limits(Objective::tiles, 0))->decide(instance.request());
   std::int64_t total = 0;
   for (const TileShare& share : decision.assignment) total += share.tiles;
   EXPECT_EQ(total, 3);
@@ -122,9 +122,9 @@ TEST(Afore, GainRuleWeighsExposedCopies) {
   instance.cost.copy_ns = 5;
   for (const auto& [window, copies] : std::map<Nanos, std::size_t>{{1, 0}, {2, 0}, {3, 1}}) {
     instance.window_ns = window;
-    const Decision decision = make_afore(limits(Objective::tiles, 1))->decide(instance.request());
+    const Decision decision = make_paper(limits(Objective::tiles, 1))->decide(instance.request());
     EXPECT_EQ(decision.copies.size(), copies) << "window " << window;
-    EXPECT_EQ(make_afore(limits(Objective::tiles, 1, false))->decide(instance.request()).copies.size(), 1u);
+    EXPECT_EQ(make_paper(limits(Objective::tiles, 1, false))->decide(instance.request()).copies.size(), 1u);
   }
 }
 
@@ -132,7 +132,7 @@ TEST(Afore, LooksPastAPrefixThatDoesNotPay) {
   // Two equally loaded workers: one copy alone lowers no maximum, two do.
   Instance instance = simple(4, 4, 1, {10, 10, 2, 2});
   instance.cost.copy_ns = 3;
-  const Decision decision = make_afore(limits(Objective::tiles, 4))->decide(instance.request());
+  const Decision decision = make_paper(limits(Objective::tiles, 4))->decide(instance.request());
   EXPECT_EQ(decision.copies.size(), 2u);
   EXPECT_EQ(value(instance, decision, Objective::tiles), 6);
   EXPECT_TRUE(decision.certified);
@@ -142,7 +142,7 @@ TEST(Afore, NothingToDo) {
   Instance instance = simple(4, 2, 1, {0, 0, 0, 0});
   for (const Objective objective : {Objective::time, Objective::tiles})
     for (const auto& policy :
-         {make_static(limits(objective, 4)), make_afore(limits(objective, 4)), make_ideal(limits(objective, 4))}) {
+         {make_static(limits(objective, 4)), make_paper(limits(objective, 4)), make_ideal(limits(objective, 4))}) {
       const Decision decision = policy->decide(instance.request());
       EXPECT_TRUE(decision.assignment.empty());
       EXPECT_TRUE(decision.copies.empty());
@@ -164,7 +164,7 @@ TEST_P(BothObjectives, BoundsHoldAndCertificatesAreTrueAgainstBruteForce) {
     Instance instance =
         random_instance(random, experts, workers, 1, 8 + random.below(6), 1, 1 + random.below(3), random.below(8));
     instance.cost.c0_ns = 0;
-    const Decision decision = make_afore(limits(objective, copies))->decide(instance.request());
+    const Decision decision = make_paper(limits(objective, copies))->decide(instance.request());
     check_plan(instance, decision, objective, copies);
     std::vector<std::int64_t> tiles;
     count_tiles(instance.counts, 1, tiles);
@@ -199,7 +199,7 @@ TEST_P(BothObjectives, IdealIsNeverAboveAforeNorAforeAboveStatic) {
     const bool gain_rule = random.below(4) != 0;
     Instance instance = random_instance(random, experts, workers, slots, tokens, 64, 5370, 18570);
     instance.window_ns = random.below(3) * 400'000;
-    const auto afore = make_afore(limits(objective, workers, gain_rule))->decide(instance.request());
+    const auto afore = make_paper(limits(objective, workers, gain_rule))->decide(instance.request());
     const auto fixed = make_static(limits(objective, workers))->decide(instance.request());
     const auto ideal = make_ideal(limits(objective, workers, gain_rule))->decide(instance.request());
     check_plan(instance, afore, objective, workers);
@@ -227,7 +227,7 @@ TEST_P(BothObjectives, IdealIsNeverAboveAforeNorAforeAboveStatic) {
 
 TEST_P(BothObjectives, SameRequestSameDecisionWhateverCameBetween) {
   Random random(7);
-  const auto policy = make_afore(limits(GetParam(), 8));
+  const auto policy = make_paper(limits(GetParam(), 8));
   const auto ideal = make_ideal(limits(GetParam(), 8));
   const Instance first = random_instance(random, 32, 8, 2, 4000, 64, 5370, 18570);
   const Decision a = policy->decide(first.request()), b = ideal->decide(first.request());
@@ -241,7 +241,7 @@ TEST_P(BothObjectives, SameRequestSameDecisionWhateverCameBetween) {
   EXPECT_EQ(a.assignment, again.assignment);
   EXPECT_EQ(a.lower_bound_ns, again.lower_bound_ns);
   EXPECT_EQ(a.cut, again.cut);
-  EXPECT_EQ(make_afore(limits(GetParam(), 8))->decide(first.request()).assignment, a.assignment);
+  EXPECT_EQ(make_paper(limits(GetParam(), 8))->decide(first.request()).assignment, a.assignment);
   EXPECT_EQ(ideal->decide(first.request()).assignment, b.assignment);
 }
 
@@ -251,7 +251,7 @@ TEST_P(BothObjectives, CostFormsAtTheEdges) {
     for (const Nanos c2 : {0, 1, 900})
       for (int trial = 0; trial < 20; ++trial) {
         const Instance instance = random_instance(random, 12, 5, 2, 300, 4, c1, c2);
-        const Decision decision = make_afore(limits(GetParam(), 5))->decide(instance.request());
+        const Decision decision = make_paper(limits(GetParam(), 5))->decide(instance.request());
         check_plan(instance, decision, GetParam(), 5);
         const Decision ideal = make_ideal(limits(GetParam(), 5))->decide(instance.request());
         EXPECT_LE(value(instance, ideal, GetParam()), value(instance, decision, GetParam()));
@@ -268,7 +268,7 @@ TEST(Afore, TakesEmptySlotsThenTheLeastRecentlyUsed) {
   instance.counts = {0, 0, 0, 9};
   instance.placement.set(0, 2, 2);
   instance.last_used[instance.placement.index(0, 2)] = 5;
-  const Decision empty = make_afore(limits(Objective::tiles, 1))->decide(instance.request());
+  const Decision empty = make_paper(limits(Objective::tiles, 1))->decide(instance.request());
   ASSERT_EQ(empty.copies, (std::vector<Copy>{{3, 1, 0, 3}}));
   LayerPlacement full = instance.placement;
   full.set(0, 3, 2);
@@ -276,13 +276,13 @@ TEST(Afore, TakesEmptySlotsThenTheLeastRecentlyUsed) {
   instance.placement.set(0, 3, 2);
   instance.placement.set(0, 2, 2);
   instance.last_used[instance.placement.index(0, 3)] = 4;
-  const Decision oldest = make_afore(limits(Objective::tiles, 1))->decide(instance.request());
+  const Decision oldest = make_paper(limits(Objective::tiles, 1))->decide(instance.request());
   ASSERT_EQ(oldest.copies, (std::vector<Copy>{{3, 1, 0, 3}}));
   instance.busy[instance.placement.index(0, 3)] = 1;
-  const Decision other = make_afore(limits(Objective::tiles, 1))->decide(instance.request());
+  const Decision other = make_paper(limits(Objective::tiles, 1))->decide(instance.request());
   ASSERT_EQ(other.copies, (std::vector<Copy>{{3, 1, 0, 2}}));
   instance.busy[instance.placement.index(0, 2)] = 1;
-  EXPECT_TRUE(make_afore(limits(Objective::tiles, 1))->decide(instance.request()).copies.empty());
+  EXPECT_TRUE(make_paper(limits(Objective::tiles, 1))->decide(instance.request()).copies.empty());
 }
 
 }  // namespace

@@ -146,6 +146,11 @@ Plan full_plan() {
   plan.ffn_ns = 60000;
   plan.ffn_bound_ns = 59000;
   plan.cut = {0, 3};
+  plan.split_bound_ns = 58500;
+  plan.budget_hit = true;
+  plan.backlog_ns = {0, 7, 0, 30000};
+  plan.completion_ns = 61000;
+  plan.gain_bound_ns = 32000;
   plan.gain_ns = -31000;
   plan.migration_ns = 115000;
   plan.window_ns = 2000000;
@@ -176,6 +181,11 @@ void expect_equal(const Plan& a, const Plan& b) {
   EXPECT_EQ(a.ffn_bound_ns, b.ffn_bound_ns);
   EXPECT_EQ(a.certified, b.certified);
   EXPECT_EQ(a.cut, b.cut);
+  EXPECT_EQ(a.split_bound_ns, b.split_bound_ns);
+  EXPECT_EQ(a.budget_hit, b.budget_hit);
+  EXPECT_EQ(a.backlog_ns, b.backlog_ns);
+  EXPECT_EQ(a.completion_ns, b.completion_ns);
+  EXPECT_EQ(a.gain_bound_ns, b.gain_bound_ns);
   EXPECT_EQ(a.gain_ns, b.gain_ns);
   EXPECT_EQ(a.migration_ns, b.migration_ns);
   EXPECT_EQ(a.window_ns, b.window_ns);
@@ -193,7 +203,8 @@ TEST(RoundTrip, Plan) {
       R"({"expert":6,"from":1,"to":2,"slot":-1}],"assignment":[[5,0,4],[5,3,3],[6,1,1]],)"
       R"("assignment_tokens":[[5,0,200],[5,3,0]],"tile_load":[4,1,0,3],"max_tile_load_before":19,"max_tile_load":4,)"
       R"("lower_bound":2,"ffn_ns_before":91000,"ffn_ns":60000,"ffn_bound_ns":59000,"certified":true,"cut":[0,3],)"
-      R"("predicted_max_tile_load":3,"predicted_ffn_ns":58000,"gain_ns":-31000,"migration_ns":115000,)"
+      R"("predicted_max_tile_load":3,"predicted_ffn_ns":58000,"split_bound_ns":58500,"budget_hit":true,)"
+      R"("backlog_ns":[0,7,0,30000],"completion_ns":61000,"gain_ns":-31000,"gain_bound_ns":32000,"migration_ns":115000,)"
       R"("window_ns":2000000,"window_source":"flag","exposed_ns":7})");
   expect_equal(round_trip(full_plan()), full_plan());
 }
