@@ -33,7 +33,8 @@ Coefficients coefficients(const LayerCost& cost, const PipelineCost& pipeline, c
   c.attention_ns = static_cast<double>(pipeline.attention_ns(sizes.batch, sizes.batch * sizes.context_tokens));
   const double c1 = static_cast<double>(cost.c1_ns), c2 = static_cast<double>(cost.c2_ns);
   c.alpha_ffn_ns = c1 * per_worker / static_cast<double>(cost.tile_tokens);
-  c.beta_ffn_ns = static_cast<double>(cost.c0_ns) + static_cast<double>(sizes.experts) / workers * (c2 + c1 / 2);
+  const double held = std::ceil(static_cast<double>(sizes.experts) / workers);
+  c.beta_ffn_ns = static_cast<double>(cost.c0_ns) + held * (c2 + c1 / 2);
   const double row_ns = pipeline.link_ns_per_byte * static_cast<double>(pipeline.activation_bytes);
   const double latency = static_cast<double>(pipeline.link_latency_ns);
   c.alpha_link_ns = row_ns * per_worker;

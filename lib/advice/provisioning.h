@@ -34,7 +34,7 @@ struct Sizes {
 };
 
 // t_A = attention_ns(batch, batch * context); alpha_F = c1 * top_k * imbalance / (tile_tokens * F); beta_F = c0 +
-// E / F * (c2 + c1 / 2): every expert of a worker is activated, and its last tile is half full. Links: alpha_C =
+// ceil(E / F) * (c2 + c1 / 2): every expert of a worker is activated, and its last tile is half full. Links: alpha_C =
 // ns per byte * row * top_k * imbalance / F, beta_C the latency; floors batch * min(top_k, F) and batch * top_k rows.
 Coefficients coefficients(const LayerCost& cost, const PipelineCost& pipeline, const Sizes& sizes);
 
