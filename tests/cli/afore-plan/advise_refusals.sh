@@ -7,7 +7,7 @@ try() {
   "$@" > out 2> err
   echo "= $?, $(wc -l < out) lines"
   head -n 2 out
-  cat err
+  sed 's/choose from .*/choose from .../' err
 }
 advise() { afore-plan advise --workers 4 "$@"; }
 : > empty
