@@ -29,6 +29,8 @@ _afore_plan() {
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$path:$word" in
       ':verify') path='verify' ;;
+      ':advise') path='advise' ;;
+      ':ratio') path='ratio' ;;
     esac
   done
   case "$path:$prev" in
@@ -42,10 +44,22 @@ _afore_plan() {
     ':--only') words='header sequence request batch demand routing placement plan observed operation membership completion summary' ;;
     ':--workers' | ':--slots' | ':--tile-tokens' | ':--attention-workers' | ':--microbatches' | ':--top-k' | ':--model' | ':--cost' | ':--copy-budget' | ':--window-us' | ':--window-steps' | ':--eplb-interval' | ':--eplb-step-bytes' | ':--eplb-groups' | ':--eplb-nodes' | ':--explain') ;;
     'verify:--recover') words='strict tail skip' ;;
+    'advise:--recover') words='strict tail skip' ;;
+    'advise:--split') words='own exact' ;;
+    'advise:--demand-source') words='prefetch last_step window' ;;
+    'advise:--objective') words='time tiles' ;;
+    'advise:--gain-rule') words='on off' ;;
+    'advise:--overlap') words='on off' ;;
+    'advise:--links') words='own shared' ;;
+    'advise:--policies' | 'advise:--history-steps' | 'advise:--evaluate-steps' | 'advise:--min-gain' | 'advise:--confidence' | 'advise:--workers' | 'advise:--slots' | 'advise:--tile-tokens' | 'advise:--attention-workers' | 'advise:--microbatches' | 'advise:--top-k' | 'advise:--model' | 'advise:--cost' | 'advise:--copy-budget' | 'advise:--window-us' | 'advise:--window-steps' | 'advise:--eplb-interval' | 'advise:--eplb-step-bytes' | 'advise:--eplb-groups' | 'advise:--eplb-nodes' | 'advise:--kv-tokens') ;;
+    'ratio:--recover') words='strict tail skip' ;;
+    'ratio:--workers' | 'ratio:--batch' | 'ratio:--context' | 'ratio:--tile-tokens' | 'ratio:--top-k' | 'ratio:--model' | 'ratio:--cost') ;;
     *)
       case "$path" in
-        '') words='--version -h --help --recover --policy --split --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify' ;;
+        '') words='--version -h --help --recover --policy --split --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify advise ratio' ;;
         'verify') words='-h --help --recover -q --quiet' ;;
+        'advise') words='-h --help --recover --policies --history-steps --evaluate-steps --min-gain --confidence --json --split --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --gain-rule --overlap --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --no-duplicates --kv-tokens --links --replan --allow-drop -q --quiet' ;;
+        'ratio') words='-h --help --recover --workers --batch --context --tile-tokens --top-k --model --cost --json -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

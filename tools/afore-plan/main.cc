@@ -1,5 +1,7 @@
 // afore-plan: demand records in, placement plans out, in stream order.
+#include "afore-plan/advise.h"
 #include "afore-plan/plan_stream.h"
+#include "afore-plan/ratio.h"
 #include "afore-plan/verify.h"
 #include "common/cli.h"
 #include "common/record_stream.h"
@@ -22,6 +24,8 @@ int main(int argc, char** argv) {
         app.add_flag("--replan", flags.replan, "Drop plans that the input has");
         app.add_flag("--allow-drop", flags.allow_drop, "Accept demand that sums to less than tokens x top-k");
         afore::plan::add_verify(app);
+        afore::plan::add_advise(app);
+        afore::plan::add_ratio(app);
         app.require_subcommand(0, 1);
         app.final_callback([&] {
           if (!app.get_subcommands().empty()) return;

@@ -160,6 +160,8 @@ int run_and_tell(int argc, char** argv, const char* description, const std::func
       const std::string what = error.what();
       if (!g_quiet) say_line(what == "interrupted" ? what : "interrupted: " + what);
       code = exit_code(error.kind());
+    } else if (error.kind() == ErrorKind::answer_no && *error.what() == '\0') {
+      code = exit_code(error.kind());  // the answer stands on standard output
     } else {
       code = fail(exit_code(error.kind()), error.what(), error.hint());
     }
