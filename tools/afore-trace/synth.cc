@@ -37,7 +37,6 @@ trace::PopularityOptions popularity_of(const SynthOptions& o) {
 // One layer: its popularity, shared by the microbatches of a step, and a stream of draws per microbatch.
 struct Layer {
   trace::LayerPopularity popularity;
-  trace::CountSampler sampler;
   std::vector<Rng> draws;
 
   Layer(const ModelSpec& model, int layer, const trace::PopularityOptions& popularity_options, const SynthOptions& o)
@@ -59,6 +58,7 @@ void write_steps(RecordSink& out, const SynthOptions& o, const ModelSpec& model,
   const trace::PopularityOptions popularity = popularity_of(o);
   std::vector<Layer> layers;
   for (const int layer : model.moe_layers) layers.emplace_back(model, layer, popularity, o);
+  trace::CountSampler sampler;
   Demand demand;
   demand.tokens = o.tokens;
   demand.counts.resize(model.experts);
@@ -69,10 +69,10 @@ void write_steps(RecordSink& out, const SynthOptions& o, const ModelSpec& model,
       Layer& layer = layers[l];
       if (switched) layer.popularity.redraw();
       else if (step > 0) layer.popularity.advance();
-      layer.sampler.set_weights(layer.popularity.weights());
+      sampler.set_weights(layer.popularity.weights());
       for (std::size_t m = 0; m < layer.draws.size(); ++m) {
         demand.target = {step, model.moe_layers[l], static_cast<int>(m)};
-        layer.sampler.draw(layer.draws[m], o.tokens, static_cast<int>(model.top_k), demand.counts);
+        sampler.draw(layer.draws[m], o.tokens, static_cast<int>(model.top_k), demand.counts);
         out.write_line(wire::to_json(demand));
       }
     }
