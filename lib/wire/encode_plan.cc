@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "wire/json_writer.h"
 #include "wire/wire.h"
 
@@ -22,20 +24,26 @@ void write_copies(JsonWriter& json, const std::vector<Copy>& copies) {
 template <class Share>
 void write_triplets(JsonWriter& json, const char* key, const std::vector<Share>& shares, std::int64_t Share::*amount) {
   json.key(key);
-  json.open('[');
+  IntegerBlock block(json.out());
+  block.byte('[');
+  bool first = true;
   for (const Share& share : shares) {
-    json.separate();
-    const std::int64_t triplet[] = {share.expert, share.worker, share.*amount};
-    json.items(triplet);
+    if (!std::exchange(first, false)) block.byte(',');
+    block.byte('[');
+    block.integer(share.expert, {});
+    block.byte(',');
+    block.integer(share.worker, {});
+    block.byte(',');
+    block.integer(share.*amount, {});
+    block.byte(']');
   }
-  json.close(']');
+  block.byte(']');
+  block.flush();
 }
 
 }  // namespace
 
-std::string to_json(const Plan& plan) {
-  std::string out;
-  out.reserve(600 + 12 * plan.assignment.size() + 4 * plan.tile_load.size());
+void append_json(std::string& out, const Plan& plan) {
   JsonWriter json(out);
   json.open('{');
   json.string("kind", "plan");
@@ -69,6 +77,12 @@ std::string to_json(const Plan& plan) {
   json.string("window_source", plan.window_source);
   json.integer("exposed_ns", plan.exposed_ns);
   json.close('}');
+}
+
+std::string to_json(const Plan& plan) {
+  std::string out;
+  out.reserve(600 + 12 * plan.assignment.size() + 4 * plan.tile_load.size());
+  append_json(out, plan);
   return out;
 }
 

@@ -42,14 +42,39 @@ std::size_t utf8_length(std::string_view text) {
   return size;
 }
 
-void append_integer(std::string& out, std::int64_t value, std::string_view key) {
+namespace {
+
+// Writes at most 24 bytes; returns their end.
+char* write_integer(char* out, std::int64_t value, std::string_view key) {
   if (value > kMaxInteger || value < -kMaxInteger)
     throw Error(ErrorKind::data,
                 "a value computed from the input is beyond 2^53" + (key.empty() ? "" : " (" + std::string(key) + ")"),
                 "check the sizes, counts and costs of the input: records carry integers up to 2^53");
+  return std::to_chars(out, out + 24, value).ptr;
+}
+
+}  // namespace
+
+void append_integer(std::string& out, std::int64_t value, std::string_view key) {
   char digits[24];
-  const auto [end, ec] = std::to_chars(digits, digits + sizeof digits, value);
-  out.append(digits, end);
+  out.append(digits, write_integer(digits, value, key));
+}
+
+constexpr std::array<IntegerBlock::Text, IntegerBlock::kShort> IntegerBlock::kTexts = [] {
+  std::array<Text, kShort> texts{};
+  for (std::size_t value = 0; value < texts.size(); ++value) {
+    char* bytes = texts[value].bytes;
+    std::size_t size = 0;
+    if (value >= 100) bytes[size++] = static_cast<char>('0' + value / 100);
+    if (value >= 10) bytes[size++] = static_cast<char>('0' + value / 10 % 10);
+    bytes[size++] = static_cast<char>('0' + value % 10);
+    bytes[3] = static_cast<char>(size);
+  }
+  return texts;
+}();
+
+void IntegerBlock::long_integer(std::int64_t value, std::string_view key) {
+  size_ = static_cast<std::size_t>(write_integer(text_ + size_, value, key) - text_);
 }
 
 void append_double(std::string& out, double value) {
@@ -80,10 +105,18 @@ void append_string(std::string& out, std::string_view text) {
 }
 
 void JsonWriter::key(std::string_view name) {
-  separate();
-  out_ += '"';
-  out_ += name;
-  out_ += "\":";
+  // One append each, as there are thirty in a plan.
+  char text[64] = ",\"";
+  const bool first = out_.back() == '[' || out_.back() == '{';
+  if (name.size() > sizeof text - 4) {
+    out_.append(text + first, text + 2);
+    out_ += name;
+    out_ += "\":";
+    return;
+  }
+  std::memcpy(text + 2, name.data(), name.size());
+  std::memcpy(text + 2 + name.size(), "\":", 2);
+  out_.append(text + first, text + name.size() + 4);
 }
 
 void JsonWriter::real_or_null(std::string_view name, const std::optional<double>& value) {

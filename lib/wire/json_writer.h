@@ -2,11 +2,14 @@
 // Appends compact JSON to a string. Keys are our own literals; values are escaped. No reader of the stream would
 // take an integer beyond 2^53 (Error{data}: sums and products of accepted input reach it) or a non-finite double (our
 // bug, AFORE_CHECK).
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace afore::wire {
 
@@ -16,6 +19,46 @@ void append_integer(std::string& out, std::int64_t value, std::string_view key =
 void append_double(std::string& out, double value);
 // With quotes. Bytes that are not UTF-8 become U+FFFD, as no reader would take them.
 void append_string(std::string& out, std::string_view text);
+
+// Arrays of integers on their way to a string, which is asked for room once per block and not per digit. flush() hands
+// over what is left.
+class IntegerBlock {
+ public:
+  explicit IntegerBlock(std::string& out) : out_(out) {}
+
+  // The limits and the error are those of append_integer().
+  void integer(std::int64_t value, std::string_view key) {
+    if (kBytes - size_ < kLongest) flush();
+    if (value >= 0 && value < kShort) {
+      std::memcpy(text_ + size_, kTexts[static_cast<std::size_t>(value)].bytes, 4);
+      size_ += static_cast<std::size_t>(kTexts[static_cast<std::size_t>(value)].bytes[3]);
+    } else {
+      long_integer(value, key);
+    }
+  }
+  void byte(char c) {
+    if (size_ == kBytes) flush();
+    text_[size_++] = c;
+  }
+  void flush() {
+    out_.append(text_, size_);
+    size_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kBytes = 1024, kLongest = 24;
+  static constexpr std::int64_t kShort = 1000;
+  struct Text {
+    char bytes[4];  // up to three digits, and how many
+  };
+  static const std::array<Text, kShort> kTexts;
+
+  void long_integer(std::int64_t value, std::string_view key);
+
+  std::string& out_;
+  std::size_t size_ = 0;
+  char text_[kBytes];
+};
 
 // Length of the well-formed UTF-8 sequence at the start of `text`, which is not empty; 0 when there is none (RFC 3629:
 // no surrogates, nothing overlong, nothing beyond U+10FFFF).
@@ -60,12 +103,15 @@ class JsonWriter {
   }
   template <class Integers>
   void items(const Integers& values, std::string_view name = {}) {
-    out_ += '[';
+    IntegerBlock block(out_);
+    block.byte('[');
+    bool first = true;
     for (const auto value : values) {
-      separate();
-      append_integer(out_, value, name);
+      if (!std::exchange(first, false)) block.byte(',');
+      block.integer(value, name);
     }
-    out_ += ']';
+    block.byte(']');
+    block.flush();
   }
   template <class Strings>
   void strings(std::string_view name, const Strings& values) {

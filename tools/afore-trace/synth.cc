@@ -62,6 +62,7 @@ void write_steps(RecordSink& out, const SynthOptions& o, const ModelSpec& model,
   Demand demand;
   demand.tokens = o.tokens;
   demand.counts.resize(model.experts);
+  std::string line;
   for (std::int64_t step = 0; step < o.warmup_steps + o.steps; ++step) {
     demand.phase = step < o.warmup_steps ? Phase::warmup : Phase::decode;
     const bool switched = std::binary_search(switches.begin(), switches.end(), step - o.warmup_steps);
@@ -73,7 +74,9 @@ void write_steps(RecordSink& out, const SynthOptions& o, const ModelSpec& model,
       for (std::size_t m = 0; m < layer.draws.size(); ++m) {
         demand.target = {step, model.moe_layers[l], static_cast<int>(m)};
         sampler.draw(layer.draws[m], o.tokens, static_cast<int>(model.top_k), demand.counts);
-        out.write_line(wire::to_json(demand));
+        line.clear();
+        wire::append_json(line, demand);
+        out.write_line(line);
       }
     }
   }

@@ -35,7 +35,7 @@ class RecordStream {
       warn_of_losses(lines_);
       return false;
     }
-    record_ = decoder_.decode(raw_, lines_.line_number());
+    decoder_.decode(raw_, lines_.line_number(), record_);
     return true;
   }
   // The next call of next() stays at this record.
