@@ -14,8 +14,8 @@ constexpr std::string_view kKeys[kFields] = {"\"kind\"",  "\"step\"",   "\"layer
                                              "\"phase\"", "\"tokens\"", "\"counts\"", "\"dropped\""};
 constexpr unsigned kRequired = (1u << kDropped) - 1;
 
-// A place in a text whose last byte is '}': scans of blanks and of digits stop there at the latest. Each member
-// returns whether what it is named after stood at the place, and moves behind it.
+// A place in a text whose last byte is '}': scans of blanks and of digits stop there at the latest. Each member says
+// whether what it is named after stands at the place, and moves behind it; where not, behind blanks at most.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
@@ -67,11 +67,13 @@ class Cursor {
   }
 
   bool long_integer(std::int64_t& value) {
-    const char* start = at_;
+    const char* end = at_;
     value = 0;
-    while (*at_ >= '0' && *at_ <= '9' && at_ - start <= kMaxDigits) value = 10 * value + (*at_++ - '0');
-    const auto digits = at_ - start;
-    return digits > 0 && digits <= kMaxDigits && (digits == 1 || *start != '0');
+    while (*end >= '0' && *end <= '9' && end - at_ <= kMaxDigits) value = 10 * value + (*end++ - '0');
+    const auto digits = end - at_;
+    if (digits == 0 || digits > kMaxDigits || (digits > 1 && *at_ == '0')) return false;
+    at_ = end;
+    return true;
   }
 
   const char *at_, *end_;

@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "wire/json_writer.h"
 #include "wire/wire.h"
 
@@ -24,21 +22,19 @@ void write_copies(JsonWriter& json, const std::vector<Copy>& copies) {
 template <class Share>
 void write_triplets(JsonWriter& json, const char* key, const std::vector<Share>& shares, std::int64_t Share::*amount) {
   json.key(key);
-  IntegerBlock block(json.out());
-  block.byte('[');
-  bool first = true;
-  for (const Share& share : shares) {
-    if (!std::exchange(first, false)) block.byte(',');
-    block.byte('[');
-    block.integer(share.expert, {});
-    block.byte(',');
-    block.integer(share.worker, {});
-    block.byte(',');
-    block.integer(share.*amount, {});
-    block.byte(']');
-  }
-  block.byte(']');
-  block.flush();
+  json.open('[');
+  append_pieces<3 * kIntegerBytes + 5>(json.out(), shares.size(), [&](std::size_t i, char* at) {
+    if (i > 0) *at++ = ',';
+    *at++ = '[';
+    at = write_integer(at, shares[i].expert);
+    *at++ = ',';
+    at = write_integer(at, shares[i].worker);
+    *at++ = ',';
+    at = write_integer(at, shares[i].*amount);
+    *at++ = ']';
+    return at;
+  });
+  json.close(']');
 }
 
 }  // namespace

@@ -72,6 +72,18 @@ TEST(Binomial, Edges) {
   EXPECT_THROW(binomial.draw(rng, 9, 1.5), Error);
 }
 
+// Draws depend on their arguments alone, not on what the sampler drew before.
+TEST(Binomial, WhatIsKeptChangesNothing) {
+  BinomialSampler shared;
+  Rng shape(9), a(10), b(10);
+  for (int i = 0; i < 3000; ++i) {
+    const auto trials = static_cast<std::int64_t>(shape.below(i % 2 == 0 ? 9000 : 200'000));
+    const double p = shape.uniform() * (i % 3 == 0 ? 0.01 : 1);
+    BinomialSampler fresh;
+    ASSERT_EQ(shared.draw(a, trials, p), fresh.draw(b, trials, p)) << trials << " " << p;
+  }
+}
+
 std::int64_t sum_of(const std::vector<std::int64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
