@@ -1,6 +1,7 @@
 #include "core/assignment.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "util/error.h"
@@ -9,6 +10,12 @@ namespace afore {
 
 void count_tiles(std::span<const std::int64_t> counts, std::int64_t tile_tokens, std::vector<std::int64_t>& tiles) {
   tiles.resize(counts.size());
+  // Divisions by the usual tiles are shifts.
+  if (const auto divisor = static_cast<std::uint64_t>(tile_tokens); std::has_single_bit(divisor)) {
+    const int shift = std::countr_zero(divisor);
+    for (std::size_t e = 0; e < counts.size(); ++e) tiles[e] = (counts[e] + tile_tokens - 1) >> shift;
+    return;
+  }
   for (std::size_t e = 0; e < counts.size(); ++e) tiles[e] = ceil_div(counts[e], tile_tokens);
 }
 
@@ -16,6 +23,13 @@ void check_magnitude(const Target& target, std::int64_t tokens, std::span<const 
                      const LayerCost& cost) {
   constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;
   constexpr __int128 kMaxNs = __int128{1} << 62;
+  // More than enough for all but absurd targets: a tile and an activated expert for each assignment.
+  __int128 assignments = 0;
+  for (const std::int64_t count : counts) assignments += count;
+  const __int128 limit_ns = kMaxNs / std::max(workers, 1);
+  if (tokens <= kMaxTokens && assignments <= limit_ns && cost.c1_ns + cost.c2_ns <= kMaxTokens &&
+      cost.c0_ns + assignments * (cost.c1_ns + cost.c2_ns) < limit_ns)
+    return;
   __int128 ns = cost.c0_ns;
   for (const std::int64_t count : counts)
     ns += static_cast<__int128>(cost.c1_ns) * ceil_div(count, cost.tile_tokens) + (count > 0 ? cost.c2_ns : 0);
@@ -30,15 +44,33 @@ WorkerLoads worker_loads(std::span<const TileShare> assignment, int workers, con
   WorkerLoads loads;
   loads.tiles.assign(workers, 0);
   loads.activated.assign(workers, 0);
+  std::int64_t *const tiles = loads.tiles.data(), *const activated = loads.activated.data();
   for (const TileShare& share : assignment) {
-    loads.tiles[share.worker] += share.tiles;
-    loads.activated[share.worker] += 1;
+    tiles[share.worker] += share.tiles;
+    activated[share.worker] += 1;
   }
   for (int w = 0; w < workers; ++w) {
     loads.max_tiles = std::max(loads.max_tiles, loads.tiles[w]);
     loads.max_ns = std::max(loads.max_ns, cost.ffn_ns(loads.tiles[w], loads.activated[w]));
   }
   return loads;
+}
+
+bool covers_demand(std::span<const TileShare> assignment, std::span<const std::int64_t> counts,
+                   std::int64_t tile_tokens, const LayerPlacement& placement) {
+  for (std::size_t at = 0; at < assignment.size();) {
+    const std::size_t begin = at;
+    const int expert = assignment[begin].expert;
+    std::int64_t room = 0;
+    for (; at < assignment.size() && assignment[at].expert == expert; ++at)
+      room += std::min(assignment[at].tiles * tile_tokens, counts[expert]);
+    if (room >= counts[expert]) continue;
+    const int primary = placement.primary(expert);
+    if (std::none_of(assignment.begin() + begin, assignment.begin() + at,
+                     [&](const TileShare& share) { return share.worker == primary; }))
+      return false;
+  }
+  return true;
 }
 
 std::vector<TokenShare> token_shares(std::span<const TileShare> assignment, std::span<const std::int64_t> counts,

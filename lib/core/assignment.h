@@ -48,6 +48,10 @@ WorkerLoads worker_loads(std::span<const TileShare> assignment, int workers, con
 std::vector<TokenShare> token_shares(std::span<const TileShare> assignment, std::span<const std::int64_t> counts,
                                      std::int64_t tile_tokens, const LayerPlacement& placement);
 
+// Whether the tokens of every expert in the assignment find room by that rule, so that token_shares() can be called.
+bool covers_demand(std::span<const TileShare> assignment, std::span<const std::int64_t> counts,
+                   std::int64_t tile_tokens, const LayerPlacement& placement);
+
 // Everything on the primaries.
 std::vector<TileShare> primary_assignment(std::span<const std::int64_t> tiles, const LayerPlacement& placement);
 

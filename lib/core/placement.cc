@@ -53,9 +53,11 @@ LayerPlacement LayerPlacement::from_physical(int experts, int workers, int slots
 }
 
 int LayerPlacement::slot_of(int expert, int worker) const {
-  for (int slot = 0; slot < slots_per_worker_; ++slot)
-    if (expert_at(worker, slot) == expert) return slot;
-  return expert_at(worker, kStagingSlot) == expert ? kStagingSlot : kNoSlot;
+  const int* const slots = slots_.data() + index(worker, 0);
+  const int* const staging = slots + slots_per_worker_;
+  for (const int* at = slots; at != staging; ++at)
+    if (*at == expert) return static_cast<int>(at - slots);
+  return *staging == expert ? kStagingSlot : kNoSlot;
 }
 
 int LayerPlacement::primary(int expert) const {

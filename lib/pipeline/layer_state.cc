@@ -1,4 +1,5 @@
 #include "pipeline/planner.h"
+#include "util/error.h"
 
 namespace afore::pipeline {
 
@@ -21,7 +22,9 @@ void LayerState::record_use(std::span<const TileShare> assignment, std::int64_t 
     used.clear();
   }
   for (const TileShare& share : assignment) {
-    const std::size_t index = placement.index(share.worker, placement.slot_of(share.expert, share.worker));
+    const int slot = placement.slot_of(share.expert, share.worker);
+    AFORE_CHECK(slot != kNoSlot, "a plan uses an expert its worker does not hold");
+    const std::size_t index = placement.index(share.worker, slot);
     last_used[index] = serial;
     used.push_back(index);
   }
@@ -29,8 +32,9 @@ void LayerState::record_use(std::span<const TileShare> assignment, std::int64_t 
   recent_[next_].swap(used);
   next_ = (next_ + 1) % recent_.size();
   busy_ = closed_;
+  std::uint8_t* const busy = busy_.data();
   for (const auto& list : recent_)
-    for (const std::size_t index : list) busy_[index] = 1;
+    for (const std::size_t index : list) busy[index] = 1;
 }
 
 }  // namespace afore::pipeline

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trace/binomial.h"
 #include "util/error.h"
 
 namespace afore::trace {
@@ -19,7 +18,7 @@ void CountSampler::spread(Rng& rng, std::int64_t draws, std::span<const double> 
                           std::span<std::int64_t> counts) {
   for (std::size_t e = 0; e < weights.size() && draws > 0; ++e) {
     if (weights[e] == 0) continue;
-    const std::int64_t count = draw_binomial(rng, draws, weights[e] / tails[e]);
+    const std::int64_t count = binomial_.draw(rng, draws, weights[e] / tails[e]);
     counts[e] += count;
     draws -= count;
   }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "trace/binomial.h"
 #include "util/rng.h"
 
 namespace afore::trace {
@@ -21,11 +22,12 @@ class CountSampler {
 
  private:
   static void prepare(std::span<const double> weights, std::vector<double>& tails);
-  static void spread(Rng& rng, std::int64_t draws, std::span<const double> weights, std::span<const double> tails,
-                     std::span<std::int64_t> counts);
+  void spread(Rng& rng, std::int64_t draws, std::span<const double> weights, std::span<const double> tails,
+              std::span<std::int64_t> counts);
 
   std::vector<double> weights_, tails_;  // tails_[e] = weights of e and all experts after it
   std::vector<double> room_, room_tails_;
+  BinomialSampler binomial_;
 };
 
 }  // namespace afore::trace

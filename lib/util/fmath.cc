@@ -63,11 +63,11 @@ double log(double x) {
   }
   const auto bits = std::bit_cast<std::uint64_t>(x);
   exponent += static_cast<int>(bits >> 52) - 1023;
-  double mantissa = std::bit_cast<double>((bits & 0x000f'ffff'ffff'ffffull) | 0x3ff0'0000'0000'0000ull);
-  if (mantissa > kSqrt2) {
-    mantissa *= 0.5;
-    ++exponent;
-  }
+  // Mantissas above sqrt(2) are halved, without a branch: which it is, nobody could predict.
+  const std::uint64_t mantissa_bits = (bits & 0x000f'ffff'ffff'ffffull) | 0x3ff0'0000'0000'0000ull;
+  const std::uint64_t halved = mantissa_bits > std::bit_cast<std::uint64_t>(kSqrt2) ? 1 : 0;
+  const double mantissa = std::bit_cast<double>(mantissa_bits - (halved << 52));
+  exponent += static_cast<int>(halved);
   // log(1+f) = 2 atanh(s) = 2s + s*rest with s = f/(2+f), and 2s = f - s*f keeps the leading term exact.
   const double f = mantissa - 1.0;
   const double s = f / (2.0 + f);

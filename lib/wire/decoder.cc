@@ -2,6 +2,7 @@
 
 #include "util/error.h"
 #include "wire/decode.h"
+#include "wire/demand_line.h"
 #include "wire/header_fields.h"
 #include "wire/request_order.h"
 #include "wire/wire.h"
@@ -80,6 +81,7 @@ void fill_absent_cluster(ClusterSpec& cluster, const ClusterSpec& from) {
 }  // namespace
 
 struct RecordDecoder::Impl {
+  DecodeContext context() const { return {header ? &*header : nullptr, &options, demand_experts}; }
   Record decode_kind(std::string_view kind, ObjectReader& record);
   Header accept_header(ObjectReader& record);
 
@@ -91,6 +93,7 @@ struct RecordDecoder::Impl {
   bool seen_records = false;              // any record but a header
   std::int64_t demand_experts = kAbsent;  // counts in the first demand
   RequestOrder requests;
+  Demand demand;  // its buffer and that of the caller's record change places
 };
 
 RecordDecoder::RecordDecoder(std::string source_name, ReadOptions options) : impl_(std::make_unique<Impl>()) {
@@ -142,7 +145,7 @@ Header RecordDecoder::Impl::accept_header(ObjectReader& record) {
 }
 
 Record RecordDecoder::Impl::decode_kind(std::string_view kind, ObjectReader& record) {
-  const DecodeContext context{header ? &*header : nullptr, &options, demand_experts};
+  const DecodeContext context = this->context();
   if (kind == "demand") return decode_demand(record, context);
   if (kind == "plan") return decode_plan(record, context);
   if (kind == "batch") return decode_batch(record, context);
@@ -174,6 +177,17 @@ Record RecordDecoder::decode(std::string_view line, std::int64_t line_number) {
   if (const Demand* demand = std::get_if<Demand>(&decoded); demand && impl_->demand_experts == kAbsent)
     impl_->demand_experts = static_cast<std::int64_t>(demand->counts.size());
   return decoded;
+}
+
+void RecordDecoder::decode(std::string_view line, std::int64_t line_number, Record& record) {
+  if (!read_demand_line(line, impl_->context(), impl_->demand)) {
+    record = decode(line, line_number);
+    return;
+  }
+  impl_->seen_records = true;
+  if (impl_->demand_experts == kAbsent) impl_->demand_experts = static_cast<std::int64_t>(impl_->demand.counts.size());
+  if (auto* demand = std::get_if<Demand>(&record)) std::swap(*demand, impl_->demand);
+  else record = impl_->demand;
 }
 
 }  // namespace afore::wire

@@ -33,9 +33,7 @@ std::string to_json(const Batch& batch) {
   return out;
 }
 
-std::string to_json(const Demand& demand) {
-  std::string out;
-  out.reserve(128 + 5 * demand.counts.size());
+void append_json(std::string& out, const Demand& demand) {
   JsonWriter json(out);
   json.open('{');
   json.string("kind", "demand");
@@ -45,6 +43,12 @@ std::string to_json(const Demand& demand) {
   json.integers("counts", demand.counts);
   if (demand.dropped > 0) json.integer("dropped", demand.dropped);
   json.close('}');
+}
+
+std::string to_json(const Demand& demand) {
+  std::string out;
+  out.reserve(128 + 5 * demand.counts.size());
+  append_json(out, demand);
   return out;
 }
 

@@ -23,19 +23,23 @@ template <class Share>
 void write_triplets(JsonWriter& json, const char* key, const std::vector<Share>& shares, std::int64_t Share::*amount) {
   json.key(key);
   json.open('[');
-  for (const Share& share : shares) {
-    json.separate();
-    const std::int64_t triplet[] = {share.expert, share.worker, share.*amount};
-    json.items(triplet);
-  }
+  append_pieces<3 * kIntegerBytes + 5>(json.out(), shares.size(), [&](std::size_t i, char* at) {
+    if (i > 0) *at++ = ',';
+    *at++ = '[';
+    at = write_integer(at, shares[i].expert);
+    *at++ = ',';
+    at = write_integer(at, shares[i].worker);
+    *at++ = ',';
+    at = write_integer(at, shares[i].*amount);
+    *at++ = ']';
+    return at;
+  });
   json.close(']');
 }
 
 }  // namespace
 
-std::string to_json(const Plan& plan) {
-  std::string out;
-  out.reserve(600 + 12 * plan.assignment.size() + 4 * plan.tile_load.size());
+void append_json(std::string& out, const Plan& plan) {
   JsonWriter json(out);
   json.open('{');
   json.string("kind", "plan");
@@ -76,6 +80,12 @@ std::string to_json(const Plan& plan) {
   json.string("window_source", plan.window_source);
   json.integer("exposed_ns", plan.exposed_ns);
   json.close('}');
+}
+
+std::string to_json(const Plan& plan) {
+  std::string out;
+  out.reserve(600 + 12 * plan.assignment.size() + 4 * plan.tile_load.size());
+  append_json(out, plan);
   return out;
 }
 

@@ -42,15 +42,31 @@ std::size_t utf8_length(std::string_view text) {
   return size;
 }
 
-void append_integer(std::string& out, std::int64_t value, std::string_view key) {
+char* write_long_integer(char* at, std::int64_t value, std::string_view key) {
   if (value > kMaxInteger || value < -kMaxInteger)
     throw Error(ErrorKind::data,
                 "a value computed from the input is beyond 2^53" + (key.empty() ? "" : " (" + std::string(key) + ")"),
                 "check the sizes, counts and costs of the input: records carry integers up to 2^53");
-  char digits[24];
-  const auto [end, ec] = std::to_chars(digits, digits + sizeof digits, value);
-  out.append(digits, end);
+  return std::to_chars(at, at + kIntegerBytes, value).ptr;
 }
+
+void append_integer(std::string& out, std::int64_t value, std::string_view key) {
+  char digits[kIntegerBytes];
+  out.append(digits, write_integer(digits, value, key));
+}
+
+constexpr std::array<ShortInteger, 1000> kShortIntegers = [] {
+  std::array<ShortInteger, 1000> all{};
+  for (std::size_t value = 0; value < all.size(); ++value) {
+    char* const text = all[value].text;
+    std::size_t size = 0;
+    if (value >= 100) text[size++] = static_cast<char>('0' + value / 100);
+    if (value >= 10) text[size++] = static_cast<char>('0' + value / 10 % 10);
+    text[size++] = static_cast<char>('0' + value % 10);
+    text[3] = static_cast<char>(size);
+  }
+  return all;
+}();
 
 void append_double(std::string& out, double value) {
   AFORE_CHECK(std::isfinite(value), "a non-finite number was to be written");
@@ -81,9 +97,18 @@ void append_string(std::string& out, std::string_view text) {
 
 void JsonWriter::key(std::string_view name) {
   separate();
-  out_ += '"';
-  out_ += name;
-  out_ += "\":";
+  // One append for short keys, of which a plan has thirty.
+  char text[64];
+  if (name.size() > sizeof text - 3) {
+    out_ += '"';
+    out_ += name;
+    out_ += "\":";
+    return;
+  }
+  text[0] = '"';
+  std::memcpy(text + 1, name.data(), name.size());
+  std::memcpy(text + 1 + name.size(), "\":", 2);
+  out_.append(text, name.size() + 3);
 }
 
 void JsonWriter::real_or_null(std::string_view name, const std::optional<double>& value) {

@@ -30,6 +30,9 @@ class RecordDecoder {
 
   // `line` without LF. Throws Error{data} naming source, line, JSON path, fact and hint; state is then unchanged.
   Record decode(std::string_view line, std::int64_t line_number);
+  // The same into `record`, whose buffers are reused: nothing is allocated from one demand record to the next. After an
+  // error `record` is as it was.
+  void decode(std::string_view line, std::int64_t line_number, Record& record);
 
   // The header seen so far (merged), if any.
   const std::optional<Header>& header() const;
@@ -53,6 +56,9 @@ std::string to_json(const SequenceRecord&);
 std::string to_json(const RequestRecord&);
 std::string to_json(const Completion&);
 std::string to_json(const Summary&);
+// The same at the end of `out`, for a caller that keeps its buffer: the two kinds that there is one of per target.
+void append_json(std::string& out, const Demand&);
+void append_json(std::string& out, const Plan&);
 
 // The header line with the keys of `gained` that `line` lacks, and one entry more in "via"; everything else as it
 // was, unknown keys and order included. A value of `gained` that contradicts a present one is Error{usage}: the flag

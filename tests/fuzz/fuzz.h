@@ -22,9 +22,9 @@
 namespace afore::fuzz {
 
 // Whether `act` refused its input. Only Error{data} and Error{usage} with one-line texts are refusals; whatever else
-// is thrown ends the program, as it would be a finding.
+// is thrown ends the program, as it would be a finding. The text of the refusal goes to `text`.
 template <class Act>
-bool refuses(Act&& act) {
+bool refuses(Act&& act, std::string* text = nullptr) {
   try {
     act();
   } catch (const Error& error) {
@@ -35,6 +35,7 @@ bool refuses(Act&& act) {
     }
     FUZZ_CHECK(!what.empty() && what.size() < 4096);
     FUZZ_CHECK(what.find('\n') == std::string_view::npos && error.hint().find('\n') == std::string::npos);
+    if (text != nullptr) *text = error.what() + error.hint();
     return true;
   }
   return false;

@@ -1,5 +1,5 @@
 // Lines of a stream through the decoder of all tools. What decodes, encodes to a line that decodes to the same record
-// under the same stream so far; and a header line can be extended as the filters do it.
+// under the same stream so far; both ways of decoding agree; and a header line can be extended as the filters do it.
 #include <algorithm>
 #include <type_traits>
 #include <variant>
@@ -47,16 +47,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool extend = (rest[0] & 4) != 0;
   rest.remove_prefix(1);
   int refused = 0;  // tools stop at the first; going on a little shows that the decoder's state stays whole
-  wire::RecordDecoder decoder("stdin", options), mirror("mirror", options);
+  wire::RecordDecoder decoder("stdin", options), direct("stdin", options), mirror("mirror", options);
+  Record record, directly;
   for (std::int64_t line_number = 1; !rest.empty() && refused < 3; ++line_number) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    Record record;
-    if (fuzz::refuses([&] { record = decoder.decode(line, line_number); })) {
+    std::string error, direct_error;
+    const bool refuses = fuzz::refuses([&] { record = decoder.decode(line, line_number); }, &error);
+    FUZZ_CHECK(fuzz::refuses([&] { direct.decode(line, line_number, directly); }, &direct_error) == refuses);
+    FUZZ_CHECK(direct_error == error);
+    if (refuses) {
       ++refused;
       continue;
     }
     const std::string encoded = encode(record);
+    FUZZ_CHECK(encode(directly) == encoded);
     FUZZ_CHECK(encoded.find('\n') == std::string::npos);
     const bool header = std::holds_alternative<Header>(record);
     // Unknown kinds count as records before a header, too. A header is encoded with its seed, which a later one may

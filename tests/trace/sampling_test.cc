@@ -17,8 +17,9 @@ double chi_square_limit(int degrees) { return degrees + 5 * std::sqrt(2.0 * degr
 void expect_binomial(int n, double p, std::uint64_t seed) {
   constexpr int kDraws = 40'000;
   Rng rng(seed);
+  BinomialSampler binomial;
   std::vector<int> hits(static_cast<std::size_t>(n) + 1);
-  for (int i = 0; i < kDraws; ++i) ++hits.at(draw_binomial(rng, n, p));
+  for (int i = 0; i < kDraws; ++i) ++hits.at(binomial.draw(rng, n, p));
   double chi = 0, pooled_expected = 0, pooled_hits = 0;
   int cells = -1;
   for (int k = 0; k <= n; ++k) {
@@ -46,12 +47,13 @@ TEST(Binomial, FollowsTheExactDistribution) {
 
 TEST(Binomial, MomentsOfLargeDraws) {
   Rng rng(7);
+  BinomialSampler binomial;
   const std::int64_t n = 524'288;
   const double p = 0.0171;
   const int draws = 20'000;
   double sum = 0, squares = 0;
   for (int i = 0; i < draws; ++i) {
-    const double deviation = static_cast<double>(draw_binomial(rng, n, p)) - n * p;
+    const double deviation = static_cast<double>(binomial.draw(rng, n, p)) - n * p;
     sum += deviation;
     squares += deviation * deviation;
   }
@@ -62,11 +64,24 @@ TEST(Binomial, MomentsOfLargeDraws) {
 
 TEST(Binomial, Edges) {
   Rng rng(8);
-  EXPECT_EQ(draw_binomial(rng, 0, 0.3), 0);
-  EXPECT_EQ(draw_binomial(rng, 9, 0), 0);
-  EXPECT_EQ(draw_binomial(rng, 9, 1), 9);
-  EXPECT_EQ(draw_binomial(rng, 1'000'000, 1e-300), 0);
-  EXPECT_THROW(draw_binomial(rng, 9, 1.5), Error);
+  BinomialSampler binomial;
+  EXPECT_EQ(binomial.draw(rng, 0, 0.3), 0);
+  EXPECT_EQ(binomial.draw(rng, 9, 0), 0);
+  EXPECT_EQ(binomial.draw(rng, 9, 1), 9);
+  EXPECT_EQ(binomial.draw(rng, 1'000'000, 1e-300), 0);
+  EXPECT_THROW(binomial.draw(rng, 9, 1.5), Error);
+}
+
+// Draws depend on their arguments alone, not on what the sampler drew before.
+TEST(Binomial, WhatIsKeptChangesNothing) {
+  BinomialSampler shared;
+  Rng shape(9), a(10), b(10);
+  for (int i = 0; i < 3000; ++i) {
+    const auto trials = static_cast<std::int64_t>(shape.below(i % 2 == 0 ? 9000 : 200'000));
+    const double p = shape.uniform() * (i % 3 == 0 ? 0.01 : 1);
+    BinomialSampler fresh;
+    ASSERT_EQ(shared.draw(a, trials, p), fresh.draw(b, trials, p)) << trials << " " << p;
+  }
 }
 
 std::int64_t sum_of(const std::vector<std::int64_t>& counts) {

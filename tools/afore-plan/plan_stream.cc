@@ -42,6 +42,7 @@ class PlanRun {
   const PlanFlags& flags_;
   cli::RecordStream stream_;
   ByteWriter out_;
+  std::string line_;  // of a plan
   std::optional<Target> explain_;
   std::optional<cli::Setup> setup_;
   std::unique_ptr<pipeline::Planner> planner_;
@@ -109,7 +110,11 @@ void PlanRun::on_demand(const Demand& demand) {
     plan_ns_.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
   pass("demand", stream_.raw());  // only now: a demand that cannot be planned is refused, not passed on
   if (planned.before && wants("placement")) out_.write_line(wire::to_json(*planned.before));
-  if (wants("plan")) out_.write_line(wire::to_json(planned.plan));
+  if (wants("plan")) {
+    line_.clear();
+    wire::append_json(line_, planned.plan);
+    out_.write_line(line_);
+  }
   if (planned.completed && wants("placement")) out_.write_line(wire::to_json(*planned.completed));
   if (metrics_) {
     metrics_->on_plan(

@@ -70,24 +70,27 @@ void write_aggregate(RecordSink& out, const Counts& c) {
 // Every layer and microbatch draws from a stream of its own, so neither --layers nor --microbatches changes the rest.
 void write_samples(RecordSink& out, const Counts& c, const ImportOptions& o) {
   const auto microbatches = static_cast<std::size_t>(o.microbatches);
-  std::vector<trace::CountSampler> samplers(c.kept.size());
+  std::vector<std::vector<double>> weights;
   std::vector<Rng> streams;
   for (std::size_t l = 0; l < c.kept.size(); ++l) {
     const auto& counts = c.aggregate.counts[c.kept[l]];
-    samplers[l].set_weights(std::vector<double>(counts.begin(), counts.end()));
+    weights.emplace_back(counts.begin(), counts.end());
     for (std::size_t m = 0; m < microbatches; ++m)
       streams.emplace_back(static_cast<std::uint64_t>(o.seed), fmt::format("sample/{}/{}", c.model.moe_layers[l], m));
   }
+  trace::CountSampler sampler;
   Demand demand;
   demand.tokens = o.tokens;
   demand.counts.resize(c.model.experts);
   for (std::int64_t step = 0; step < o.sample_steps; ++step)
-    for (std::size_t l = 0; l < c.kept.size(); ++l)
+    for (std::size_t l = 0; l < c.kept.size(); ++l) {
+      sampler.set_weights(weights[l]);
       for (std::size_t m = 0; m < microbatches; ++m) {
         demand.target = {step, c.model.moe_layers[l], static_cast<int>(m)};
-        samplers[l].draw(streams[l * microbatches + m], o.tokens, static_cast<int>(c.model.top_k), demand.counts);
+        sampler.draw(streams[l * microbatches + m], o.tokens, static_cast<int>(c.model.top_k), demand.counts);
         out.write_line(wire::to_json(demand));
       }
+    }
 }
 
 }  // namespace

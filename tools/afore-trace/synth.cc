@@ -37,7 +37,6 @@ trace::PopularityOptions popularity_of(const SynthOptions& o) {
 // One layer: its popularity, shared by the microbatches of a step, and a stream of draws per microbatch.
 struct Layer {
   trace::LayerPopularity popularity;
-  trace::CountSampler sampler;
   std::vector<Rng> draws;
 
   Layer(const ModelSpec& model, int layer, const trace::PopularityOptions& popularity_options, const SynthOptions& o)
@@ -59,9 +58,11 @@ void write_steps(RecordSink& out, const SynthOptions& o, const ModelSpec& model,
   const trace::PopularityOptions popularity = popularity_of(o);
   std::vector<Layer> layers;
   for (const int layer : model.moe_layers) layers.emplace_back(model, layer, popularity, o);
+  trace::CountSampler sampler;
   Demand demand;
   demand.tokens = o.tokens;
   demand.counts.resize(model.experts);
+  std::string line;
   for (std::int64_t step = 0; step < o.warmup_steps + o.steps; ++step) {
     demand.phase = step < o.warmup_steps ? Phase::warmup : Phase::decode;
     const bool switched = std::binary_search(switches.begin(), switches.end(), step - o.warmup_steps);
@@ -69,11 +70,13 @@ void write_steps(RecordSink& out, const SynthOptions& o, const ModelSpec& model,
       Layer& layer = layers[l];
       if (switched) layer.popularity.redraw();
       else if (step > 0) layer.popularity.advance();
-      layer.sampler.set_weights(layer.popularity.weights());
+      sampler.set_weights(layer.popularity.weights());
       for (std::size_t m = 0; m < layer.draws.size(); ++m) {
         demand.target = {step, model.moe_layers[l], static_cast<int>(m)};
-        layer.sampler.draw(layer.draws[m], o.tokens, static_cast<int>(model.top_k), demand.counts);
-        out.write_line(wire::to_json(demand));
+        sampler.draw(layer.draws[m], o.tokens, static_cast<int>(model.top_k), demand.counts);
+        line.clear();
+        wire::append_json(line, demand);
+        out.write_line(line);
       }
     }
   }

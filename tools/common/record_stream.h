@@ -38,7 +38,7 @@ class RecordStream {
       warn_of_losses(lines_);
       return false;
     }
-    record_ = decoder_.decode(raw_, line_number_);
+    decoder_.decode(raw_, line_number_, record_);
     return true;
   }
   // Reads on from the present record and shows what comes: demands of the warm-up, or with `steps` > 0 of the first
