@@ -71,7 +71,7 @@ std::int64_t Bounds::pinned() const {
 bool Bounds::prefixes_fit(std::int64_t limit) const {
   __int128 work = 0, room = 0, experts = 0, seats = 0;
   for (int i = 0; i < loads_->workers(); ++i) {
-    const int worker = order_[i].second;
+    const int worker = order_[i];
     work += confined_[i];
     experts += confined_experts_[i];
     room += loads_->room(worker, limit);
@@ -81,20 +81,36 @@ bool Bounds::prefixes_fit(std::int64_t limit) const {
   return true;
 }
 
+// In steps of 1/255 of the largest: any order gives a valid bound, and this one takes no comparisons.
+void Bounds::order_by_pinned_load() {
+  const int workers = loads_->workers();
+  pinned_.resize(workers);
+  order_.resize(workers);
+  std::int64_t most = 1;
+  for (int w = 0; w < workers; ++w) {
+    pinned_[w] = loads_->load_of(w, loads_->pinned_tiles(w), loads_->pinned_active(w));
+    most = std::max(most, pinned_[w]);
+  }
+  const std::int64_t unit = most / 255 + 1;
+  std::array<int, 257> starts{};
+  for (int w = 0; w < workers; ++w) {
+    pinned_[w] = 255 - pinned_[w] / unit;
+    ++starts[pinned_[w] + 1];
+  }
+  for (int i = 0; i < 256; ++i) starts[i + 1] += starts[i];
+  for (int w = 0; w < workers; ++w) order_[starts[pinned_[w]]++] = w;
+}
+
 std::int64_t Bounds::prefixes(std::int64_t floor, std::int64_t ceiling) {
   const Loads& loads = *loads_;
   const ReplicaTable& table = loads.replicas();
   const int workers = loads.workers();
-  order_.clear();
-  order_.reserve(workers);
-  for (int w = 0; w < workers; ++w)
-    order_.emplace_back(-loads.load_of(w, loads.pinned_tiles(w), loads.pinned_active(w)), w);
-  std::sort(order_.begin(), order_.end());
+  order_by_pinned_load();
   rank_.resize(workers);
   confined_.resize(workers);
   confined_experts_.resize(workers);
   for (int i = 0; i < workers; ++i) {
-    const int w = order_[i].second;
+    const int w = order_[i];
     rank_[w] = i;
     confined_[i] = loads.tile() * loads.pinned_tiles(w) + loads.setup() * loads.pinned_active(w);
     confined_experts_[i] = loads.pinned_active(w);

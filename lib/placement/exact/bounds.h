@@ -3,6 +3,7 @@
 // (workers by pinned load; what is confined to the first i of them), forced parts (an expert needs as many replicas as
 // the room beside pinned work demands, each an activation). They hold under either rule and any slowdowns: a limit T
 // gives every worker its room and seats, and a bound is the least T at which both suffice.
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -41,8 +42,10 @@ class Bounds {
   const Loads* loads_ = nullptr;
   const Grid* grid_ = nullptr;
   __int128 volume_ = 0;
-  std::vector<std::pair<std::int64_t, int>> order_;  // (-pinned load, worker)
-  std::vector<int> rank_;
+  void order_by_pinned_load();
+
+  std::vector<std::int64_t> pinned_;
+  std::vector<int> order_, rank_;
   std::vector<std::int64_t> confined_, confined_experts_;  // by the rank of the last holder
   std::vector<std::int64_t> fits_, caps_;
 };

@@ -19,7 +19,6 @@ void Clusters::reset(const Loads& loads) {
   near_.reserve(loads.replicas().replicas());
   ids_.reserve(workers);
   experts_.reserve(loads.replicas().experts());
-  saved_.reserve(loads.replicas().replicas());
 }
 
 // Breadth first from `worker`, the least loaded neighbours first.

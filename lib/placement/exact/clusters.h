@@ -34,7 +34,7 @@ class Clusters {
   std::vector<int> members_, ids_, experts_;
   std::vector<char> inside_, listed_;
   std::vector<std::pair<std::int64_t, int>> near_;
-  std::vector<std::int64_t> saved_;
+  Loads::Saved saved_;
   int stuck_ = 0;
 };
 
