@@ -81,7 +81,7 @@ bool Bounds::prefixes_fit(std::int64_t limit) const {
   return true;
 }
 
-// In steps of 1/255 of the largest: any order gives a valid bound, and this one takes no comparisons.
+// In steps of 1/63 of the largest: any order gives a valid bound, and this one takes no comparisons.
 void Bounds::order_by_pinned_load() {
   const int workers = loads_->workers();
   pinned_.resize(workers);
@@ -91,13 +91,13 @@ void Bounds::order_by_pinned_load() {
     pinned_[w] = loads_->load_of(w, loads_->pinned_tiles(w), loads_->pinned_active(w));
     most = std::max(most, pinned_[w]);
   }
-  const std::int64_t unit = most / 255 + 1;
-  std::array<int, 257> starts{};
+  const std::int64_t unit = most / 63 + 1;
+  std::array<int, 65> starts{};
   for (int w = 0; w < workers; ++w) {
-    pinned_[w] = 255 - pinned_[w] / unit;
+    pinned_[w] = 63 - pinned_[w] / unit;
     ++starts[pinned_[w] + 1];
   }
-  for (int i = 0; i < 256; ++i) starts[i + 1] += starts[i];
+  for (int i = 0; i < 64; ++i) starts[i + 1] += starts[i];
   for (int w = 0; w < workers; ++w) order_[starts[pinned_[w]]++] = w;
 }
 

@@ -6,7 +6,7 @@
 namespace afore::placement::exact {
 namespace {
 
-constexpr int kNodes = 60;
+constexpr int kNodes = 40;
 constexpr int kBranches = 8;
 constexpr int kRounds = 32;
 constexpr int kDepth = 2;

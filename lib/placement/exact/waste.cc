@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t kMaxTiles = 4096;  // longest row
 constexpr std::int64_t kMaxWork = 8192;   // words touched for one worker
+constexpr std::int64_t kMaxWords = 256;   // kept for one worker
 
 }  // namespace
 
@@ -17,6 +18,7 @@ void Waste::reset(const Loads& loads, std::int64_t ceiling) {
   setup_tiles_ = one_row_ && loads.setup() > 0 ? loads.setup() / loads.tile() : 0;
   sums_.assign(loads.workers(), {});
   bits_.clear();
+  bits_.reserve(static_cast<std::size_t>(loads.workers()) * kMaxWords);
   items_.reserve(loads.replicas().experts());
   for (int w = 0; w < loads.workers(); ++w) add_worker(w, ceiling);
 }
@@ -46,7 +48,7 @@ void Waste::add_worker(int worker, std::int64_t ceiling) {
   if (most >= kMaxTiles) return;
   sums.words = static_cast<int>(most / 64 + 1);
   sums.rows = one_row_ ? 1 : static_cast<int>(items + 1);
-  if (items * sums.rows * sums.words > kMaxWork) {
+  if (items * sums.rows * sums.words > kMaxWork || sums.rows * sums.words > kMaxWords) {
     sums.rows = 0;
     return;
   }
