@@ -15,6 +15,7 @@ __int128 ceil_div128(__int128 a, std::int64_t b) { return (a + b - 1) / b; }
 void Bounds::reset(const Loads& loads, const Grid& grid) {
   loads_ = &loads;
   grid_ = &grid;
+  coming_.clear();
   volume_ = static_cast<__int128>(loads.tile()) * loads.total_tiles() +
             static_cast<__int128>(loads.setup()) * loads.active_experts();
 }
@@ -132,14 +133,30 @@ std::int64_t Bounds::prefixes(std::int64_t floor, std::int64_t ceiling) {
   return std::min(grid_->at_least(best), ceiling);
 }
 
+void Bounds::count_coming() {
+  const Loads& loads = *loads_;
+  coming_.resize(loads.workers());
+  for (int w = 0; w < loads.workers(); ++w) {
+    std::int64_t sum = 0;
+    for (const int id : loads.movable(w)) sum += loads.whole(loads.demand(loads.replicas().expert(id)));
+    coming_[w] = sum;
+  }
+}
+
 Demanded Bounds::demanded(std::int64_t limit) {
   const Loads& loads = *loads_;
   const ReplicaTable& table = loads.replicas();
-  Demanded all{true, volume_, loads.active_experts(), 0};
+  if (coming_.empty()) count_coming();
+  Demanded all{true, volume_, 0, loads.active_experts(), 0};
   fits_.resize(loads.workers());
+  wasted_.resize(loads.workers());
   for (int w = 0; w < loads.workers(); ++w) {
     if (loads.load_of(w, loads.pinned_tiles(w), loads.pinned_active(w)) > limit) return {false};
     fits_[w] = loads.capacity(w, limit, loads.pinned_active(w) + 1) - loads.pinned_tiles(w);
+    const std::int64_t room =
+        loads.room(w, limit) - loads.tile() * loads.pinned_tiles(w) - loads.setup() * loads.pinned_active(w);
+    wasted_[w] = fits_[w] < 1 ? room : std::max<std::int64_t>(0, room - coming_[w]);
+    all.wasted += wasted_[w];
   }
   for (const int expert : loads.free_experts()) {
     const std::int64_t tiles = loads.demand(expert);
@@ -167,7 +184,7 @@ Demanded Bounds::demanded(std::int64_t limit) {
 std::int64_t Bounds::forced(std::int64_t floor, std::int64_t ceiling) {
   return least(floor, ceiling, [&](std::int64_t limit) {
     const Demanded all = demanded(limit);
-    return all.possible && all.room <= room_of_all(limit) && all.seats <= seats_of_all(limit);
+    return all.possible && all.room + all.wasted <= room_of_all(limit) && all.seats <= seats_of_all(limit);
   });
 }
 

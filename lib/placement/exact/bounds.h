@@ -16,6 +16,7 @@ namespace afore::placement::exact {
 struct Demanded {
   bool possible = true;
   __int128 room = 0;        // with forced parts
+  __int128 wasted = 0;      // of workers where nothing more fits, or not enough can come
   std::int64_t seats = 0;   // activations
   std::int64_t forced = 0;  // of them beyond one per expert
 };
@@ -30,6 +31,8 @@ class Bounds {
   std::int64_t forced(std::int64_t floor, std::int64_t ceiling);
 
   Demanded demanded(std::int64_t limit);
+  // What demanded() last found wasted on a worker.
+  std::int64_t wasted(int worker) const { return wasted_[worker]; }
   __int128 room_of_all(std::int64_t limit) const;
   __int128 seats_of_all(std::int64_t limit) const;
 
@@ -47,7 +50,9 @@ class Bounds {
   std::vector<std::int64_t> pinned_;
   std::vector<int> order_, rank_;
   std::vector<std::int64_t> confined_, confined_experts_;  // by the rank of the last holder
-  std::vector<std::int64_t> fits_, caps_;
+  std::vector<std::int64_t> fits_, caps_, wasted_;
+  std::vector<std::int64_t> coming_;  // by worker: experts with a choice, whole; empty until asked for
+  void count_coming();
 };
 
 }  // namespace afore::placement::exact
