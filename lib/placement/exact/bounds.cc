@@ -15,6 +15,7 @@ __int128 ceil_div128(__int128 a, std::int64_t b) { return (a + b - 1) / b; }
 void Bounds::reset(const Loads& loads, const Grid& grid) {
   loads_ = &loads;
   grid_ = &grid;
+  coming_.clear();
   volume_ = static_cast<__int128>(loads.tile()) * loads.total_tiles() +
             static_cast<__int128>(loads.setup()) * loads.active_experts();
 }
@@ -71,7 +72,7 @@ std::int64_t Bounds::pinned() const {
 bool Bounds::prefixes_fit(std::int64_t limit) const {
   __int128 work = 0, room = 0, experts = 0, seats = 0;
   for (int i = 0; i < loads_->workers(); ++i) {
-    const int worker = order_[i].second;
+    const int worker = order_[i];
     work += confined_[i];
     experts += confined_experts_[i];
     room += loads_->room(worker, limit);
@@ -81,20 +82,36 @@ bool Bounds::prefixes_fit(std::int64_t limit) const {
   return true;
 }
 
+// In steps of 1/63 of the largest: any order gives a valid bound, and this one takes no comparisons.
+void Bounds::order_by_pinned_load() {
+  const int workers = loads_->workers();
+  pinned_.resize(workers);
+  order_.resize(workers);
+  std::int64_t most = 1;
+  for (int w = 0; w < workers; ++w) {
+    pinned_[w] = loads_->load_of(w, loads_->pinned_tiles(w), loads_->pinned_active(w));
+    most = std::max(most, pinned_[w]);
+  }
+  const std::int64_t unit = most / 63 + 1;
+  std::array<int, 65> starts{};
+  for (int w = 0; w < workers; ++w) {
+    pinned_[w] = 63 - pinned_[w] / unit;
+    ++starts[pinned_[w] + 1];
+  }
+  for (int i = 0; i < 64; ++i) starts[i + 1] += starts[i];
+  for (int w = 0; w < workers; ++w) order_[starts[pinned_[w]]++] = w;
+}
+
 std::int64_t Bounds::prefixes(std::int64_t floor, std::int64_t ceiling) {
   const Loads& loads = *loads_;
   const ReplicaTable& table = loads.replicas();
   const int workers = loads.workers();
-  order_.clear();
-  order_.reserve(workers);
-  for (int w = 0; w < workers; ++w)
-    order_.emplace_back(-loads.load_of(w, loads.pinned_tiles(w), loads.pinned_active(w)), w);
-  std::sort(order_.begin(), order_.end());
+  order_by_pinned_load();
   rank_.resize(workers);
   confined_.resize(workers);
   confined_experts_.resize(workers);
   for (int i = 0; i < workers; ++i) {
-    const int w = order_[i].second;
+    const int w = order_[i];
     rank_[w] = i;
     confined_[i] = loads.tile() * loads.pinned_tiles(w) + loads.setup() * loads.pinned_active(w);
     confined_experts_[i] = loads.pinned_active(w);
@@ -116,14 +133,30 @@ std::int64_t Bounds::prefixes(std::int64_t floor, std::int64_t ceiling) {
   return std::min(grid_->at_least(best), ceiling);
 }
 
+void Bounds::count_coming() {
+  const Loads& loads = *loads_;
+  coming_.resize(loads.workers());
+  for (int w = 0; w < loads.workers(); ++w) {
+    std::int64_t sum = 0;
+    for (const int id : loads.movable(w)) sum += loads.whole(loads.demand(loads.replicas().expert(id)));
+    coming_[w] = sum;
+  }
+}
+
 Demanded Bounds::demanded(std::int64_t limit) {
   const Loads& loads = *loads_;
   const ReplicaTable& table = loads.replicas();
-  Demanded all{true, volume_, loads.active_experts(), 0};
+  if (coming_.empty()) count_coming();
+  Demanded all{true, volume_, 0, loads.active_experts(), 0};
   fits_.resize(loads.workers());
+  wasted_.resize(loads.workers());
   for (int w = 0; w < loads.workers(); ++w) {
     if (loads.load_of(w, loads.pinned_tiles(w), loads.pinned_active(w)) > limit) return {false};
     fits_[w] = loads.capacity(w, limit, loads.pinned_active(w) + 1) - loads.pinned_tiles(w);
+    const std::int64_t room =
+        loads.room(w, limit) - loads.tile() * loads.pinned_tiles(w) - loads.setup() * loads.pinned_active(w);
+    wasted_[w] = fits_[w] < 1 ? room : std::max<std::int64_t>(0, room - coming_[w]);
+    all.wasted += wasted_[w];
   }
   for (const int expert : loads.free_experts()) {
     const std::int64_t tiles = loads.demand(expert);
@@ -151,7 +184,7 @@ Demanded Bounds::demanded(std::int64_t limit) {
 std::int64_t Bounds::forced(std::int64_t floor, std::int64_t ceiling) {
   return least(floor, ceiling, [&](std::int64_t limit) {
     const Demanded all = demanded(limit);
-    return all.possible && all.room <= room_of_all(limit) && all.seats <= seats_of_all(limit);
+    return all.possible && all.room + all.wasted <= room_of_all(limit) && all.seats <= seats_of_all(limit);
   });
 }
 

@@ -19,7 +19,9 @@ void Clusters::reset(const Loads& loads) {
   near_.reserve(loads.replicas().replicas());
   ids_.reserve(workers);
   experts_.reserve(loads.replicas().experts());
-  saved_.reserve(loads.replicas().replicas());
+  missing_.resize(loads.replicas().experts());
+  is_near_.assign(workers, 0);
+  border_.reserve(workers);
 }
 
 // Breadth first from `worker`, the least loaded neighbours first.
@@ -45,6 +47,55 @@ void Clusters::grow(const Loads& loads, int worker, int size, bool along_parts) 
       members_.push_back(next);
     }
   }
+}
+
+void Clusters::enter(const Loads& loads, int worker) {
+  const ReplicaTable& table = loads.replicas();
+  inside_[worker] = 1;
+  members_.push_back(worker);
+  for (const int at : loads.movable(worker)) {
+    const int expert = table.expert(at);
+    --missing_[expert];
+    for (int id = table.first(expert); id < table.first(expert + 1); ++id) {
+      const int other = table.worker(id);
+      if (inside_[other] || is_near_[other]) continue;
+      is_near_[other] = 1;
+      border_.push_back(other);
+    }
+  }
+}
+
+// One after another the worker that confines most: its pinned work and the experts that then cannot leave, and by the
+// square of what they lack those that still can.
+void Clusters::grow_confined(const Loads& loads, int worker, int size) {
+  const ReplicaTable& table = loads.replicas();
+  for (const int w : members_) inside_[w] = 0;
+  members_.clear();
+  for (const int expert : loads.free_experts()) missing_[expert] = table.count(expert);
+  for (const int w : border_) is_near_[w] = 0;
+  border_.clear();
+  is_near_[worker] = 1;
+  enter(loads, worker);
+  while (static_cast<int>(members_.size()) < size) {
+    int best = -1;
+    std::int64_t best_score = -1;
+    for (const int w : border_) {
+      if (inside_[w]) continue;
+      std::int64_t score = loads.tile() * loads.pinned_tiles(w) + loads.setup() * loads.pinned_active(w);
+      for (const int at : loads.movable(w)) {
+        const int expert = table.expert(at);
+        const std::int64_t missing = missing_[expert];
+        score += loads.whole(loads.demand(expert)) / (missing * missing);
+      }
+      if (score > best_score) {
+        best_score = score;
+        best = w;
+      }
+    }
+    if (best < 0) break;
+    enter(loads, best);
+  }
+  is_near_[worker] = 0;
 }
 
 // `confined`: experts that cannot leave the members, with all their tiles; else all tiles that stand on them.
@@ -105,7 +156,7 @@ bool Clusters::resolve(Loads& loads, std::int64_t limit, std::int64_t node_budge
 Answer Clusters::prove(Loads& loads, std::int64_t limit, std::int64_t node_budget) {
   for (const int size : kSizes) {
     if (size >= loads.workers()) break;
-    grow(loads, stuck_, size, false);
+    grow_confined(loads, stuck_, size);
     if (search(loads, limit, node_budget, true) == Answer::infeasible) return Answer::infeasible;
   }
   return whole(loads, limit, node_budget);

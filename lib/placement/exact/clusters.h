@@ -27,14 +27,19 @@ class Clusters {
 
  private:
   void grow(const Loads& loads, int worker, int size, bool along_parts);
+  void grow_confined(const Loads& loads, int worker, int size);
+  void enter(const Loads& loads, int worker);
   Answer search(Loads& loads, std::int64_t limit, std::int64_t node_budget, bool confined);
   void apply(Loads& loads);
 
   ThresholdDfs dfs_;
   std::vector<int> members_, ids_, experts_;
+  std::vector<int> missing_;  // by expert: its replicas outside the members
+  std::vector<char> is_near_;
+  std::vector<int> border_;
   std::vector<char> inside_, listed_;
   std::vector<std::pair<std::int64_t, int>> near_;
-  std::vector<std::int64_t> saved_;
+  Loads::Saved saved_;
   int stuck_ = 0;
 };
 

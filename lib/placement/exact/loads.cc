@@ -24,32 +24,54 @@ void Loads::read_rule(const SplitProblem& problem) {
   plain_ = additive_ && slow_.empty();
 }
 
+// Experts pass through without a branch: which have a choice and which have tiles is not predictable.
 void Loads::list_movable() {
   const ReplicaTable& table = *replicas_;
   const int workers = table.workers();
-  pinned_tiles_.assign(workers, 0);
-  pinned_active_.assign(workers, 0);
-  movable_first_.clear();
-  movable_first_.reserve(workers + 1);
-  movable_.clear();
-  movable_.reserve(table.replicas());
+  pinned_tiles_.resize(workers);
+  pinned_active_.resize(workers);
+  movable_first_.resize(workers + 1);
+  movable_.resize(table.replicas());
   most_active_ = 0;
+  int next = 0;
   for (int w = 0; w < workers; ++w) {
-    movable_first_.push_back(static_cast<int>(movable_.size()));
+    movable_first_[w] = next;
+    std::int64_t tiles = 0, active = 0;
     for (const int id : table.of_worker(w)) {
       const int expert = table.expert(id);
-      if (demand_[expert] == 0) continue;
-      if (table.count(expert) > 1) {
-        movable_.push_back(id);
-        continue;
-      }
-      pinned_tiles_[w] += demand_[expert];
-      ++pinned_active_[w];
+      const bool pinned = table.count(expert) == 1, busy = demand_[expert] > 0;
+      movable_[next] = id;
+      next += !pinned & busy;
+      tiles += pinned ? demand_[expert] : 0;
+      active += pinned & busy;
     }
-    const int held = static_cast<int>(movable_.size()) - movable_first_[w] + static_cast<int>(pinned_active_[w]);
-    most_active_ = std::max(most_active_, held);
+    pinned_tiles_[w] = tiles;
+    pinned_active_[w] = active;
+    most_active_ = std::max(most_active_, next - movable_first_[w] + static_cast<int>(active));
   }
-  movable_first_.push_back(static_cast<int>(movable_.size()));
+  movable_first_[workers] = next;
+}
+
+// Lists the experts with a choice; with `put` those without go to their replica.
+void Loads::list_experts(bool put) {
+  const ReplicaTable& table = *replicas_;
+  free_experts_.resize(table.experts() + 1);
+  int next = 0, homeless = 0;
+  std::int64_t total = 0, active = 0;
+  for (int expert = 0; expert < table.experts(); ++expert) {
+    const int replicas = table.count(expert);
+    const std::int64_t tiles = demand_[expert];
+    total += tiles;
+    active += tiles > 0;
+    homeless += (tiles > 0) & (replicas == 0);
+    free_experts_[next] = expert;
+    next += (tiles > 0) & (replicas > 1);
+    if (put && replicas == 1) (*parts_)[table.first(expert)] = tiles;
+  }
+  AFORE_CHECK(homeless == 0, "an expert with tiles has a replica");
+  free_experts_.resize(next);
+  total_tiles_ = total;
+  active_experts_ = static_cast<int>(active);
 }
 
 void Loads::reset(const SplitProblem& problem, std::vector<std::int64_t>& parts, bool keep) {
@@ -61,19 +83,7 @@ void Loads::reset(const SplitProblem& problem, std::vector<std::int64_t>& parts,
   AFORE_CHECK(!keep || static_cast<int>(parts.size()) == table.replicas(), "parts by replica");
   list_movable();
   if (!keep) parts.assign(table.replicas(), 0);
-  free_experts_.clear();
-  free_experts_.reserve(table.experts());
-  total_tiles_ = 0;
-  active_experts_ = 0;
-  for (int expert = 0; expert < table.experts(); ++expert) {
-    if (demand_[expert] == 0) continue;
-    const int replicas = table.count(expert);
-    AFORE_CHECK(replicas > 0, "an expert with tiles has a replica");
-    total_tiles_ += demand_[expert];
-    ++active_experts_;
-    if (replicas > 1) free_experts_.push_back(expert);
-    else if (!keep) parts[table.first(expert)] = demand_[expert];
-  }
+  list_experts(!keep);
   trail_.clear();
   trail_.reserve(kTrail);
   tiles_.resize(table.workers());
@@ -120,9 +130,18 @@ void Loads::rewind(std::size_t mark) {
   }
 }
 
-void Loads::restore(const std::vector<std::int64_t>& from) {
-  std::copy(from.begin(), from.end(), parts_->begin());
-  recount();
+void Loads::save(Saved& to) const {
+  to.parts.assign(parts_->begin(), parts_->end());
+  to.tiles.assign(tiles_.begin(), tiles_.end());
+  to.active.assign(active_.begin(), active_.end());
+  to.load.assign(load_.begin(), load_.end());
+}
+
+void Loads::restore(const Saved& from) {
+  std::copy(from.parts.begin(), from.parts.end(), parts_->begin());
+  std::copy(from.tiles.begin(), from.tiles.end(), tiles_.begin());
+  std::copy(from.active.begin(), from.active.end(), active_.begin());
+  std::copy(from.load.begin(), from.load.end(), load_.begin());
   clear_trail();
 }
 

@@ -89,8 +89,11 @@ class Loads {
   std::size_t mark() const { return trail_.size(); }
   void rewind(std::size_t mark);
   void clear_trail() { trail_.clear(); }
-  void save(std::vector<std::int64_t>& to) const { to.assign(parts_->begin(), parts_->end()); }
-  void restore(const std::vector<std::int64_t>& from);
+  struct Saved {
+    std::vector<std::int64_t> parts, tiles, active, load;
+  };
+  void save(Saved& to) const;
+  void restore(const Saved& from);
 
  private:
   struct Step {
@@ -99,6 +102,7 @@ class Loads {
   };
   void read_rule(const SplitProblem& problem);
   void list_movable();
+  void list_experts(bool put);
   void change(int id, std::int64_t tiles) {
     std::int64_t& part = (*parts_)[id];
     const int worker = replicas_->worker(id);

@@ -6,18 +6,29 @@
 namespace afore::placement::exact {
 namespace {
 
-constexpr int kNodes = 60;
+constexpr int kNodes = 40;
 constexpr int kBranches = 8;
 constexpr int kRounds = 32;
-constexpr int kMoves = 96;  // listed for one worker at one level
 constexpr int kDepth = 2;
 
 }  // namespace
 
-// Moves off `worker` that bring it to the limit or nearer; at depth 0 only those that leave both ends within it.
+// The best moves off `worker` that bring it to the limit or nearer; at depth 0 only those that leave both ends within
+// it. They end up on top of moves_, the least overload first, then the fewest activations added, then as met.
 void Search::list_moves(const Loads& loads, int worker, std::int64_t limit, int depth) {
   const ReplicaTable& table = loads.replicas();
   const std::size_t begin = moves_.size();
+  const auto keep = [&](const Move& move) {
+    std::size_t at = moves_.size();
+    if (at - begin == kBranches) {
+      if (moves_[at - 1].key <= move.key) return;
+      --at;
+    } else {
+      moves_.push_back(move);
+    }
+    for (; at > begin && moves_[at - 1].key > move.key; --at) moves_[at] = moves_[at - 1];
+    moves_[at] = move;
+  };
   const std::int64_t excess = loads.load(worker) - limit;
   const std::int64_t need =
       loads.tiles(worker) - std::max<std::int64_t>(0, loads.capacity(worker, limit, loads.active(worker)));
@@ -31,12 +42,12 @@ void Search::list_moves(const Loads& loads, int worker, std::int64_t limit, int 
       const int other = table.worker(to);
       const std::int64_t opens = loads.part(to) == 0;
       const auto offer = [&](std::int64_t tiles) {
-        if (tiles < 1 || tiles > part || moves_.size() - begin >= kMoves) return;
+        if (tiles < 1 || tiles > part) return;
         const std::int64_t closes = tiles == part;
         const std::int64_t over = std::max<std::int64_t>(0, loads.after(other, tiles, opens) - limit) +
                                   std::max<std::int64_t>(0, loads.after(worker, -tiles, -closes) - limit);
         if (depth == 0 ? over > 0 : over >= hopeless) return;
-        moves_.push_back({over, from, to, tiles});
+        keep({4 * over + opens - closes, from, to, tiles});
       };
       offer(part);
       if (need < part) offer(need);
@@ -51,20 +62,9 @@ bool Search::fix(Loads& loads, int worker, std::int64_t limit, int depth) {
   if (++nodes_ > kNodes) return false;
   const std::size_t begin = moves_.size();
   list_moves(loads, worker, limit, depth);
-  const std::size_t keep = std::min<std::size_t>(moves_.size() - begin, kBranches);
-  const auto first = moves_.begin() + static_cast<std::ptrdiff_t>(begin);
-  const auto extra = [&](const Move& move) {
-    return (loads.part(move.to) == 0) - (loads.part(move.from) == move.tiles);
-  };
-  std::partial_sort(first, first + static_cast<std::ptrdiff_t>(keep), moves_.end(), [&](const Move& a, const Move& b) {
-    if (a.key != b.key) return a.key < b.key;
-    if (extra(a) != extra(b)) return extra(a) < extra(b);
-    if (a.from != b.from) return a.from < b.from;
-    return a.to != b.to ? a.to < b.to : a.tiles < b.tiles;
-  });
   bool done = false;
-  moves_.resize(begin + keep);
-  for (std::size_t i = begin; i < begin + keep && !done; ++i) {
+  const std::size_t end = moves_.size();
+  for (std::size_t i = begin; i < end && !done; ++i) {
     const Move move = moves_[i];
     const std::size_t mark = loads.mark();
     const int other = loads.replicas().worker(move.to);
@@ -83,7 +83,7 @@ bool Search::improve(Loads& loads, int depth) {
   const std::int64_t limit = loads.max_load() - 1;
   nodes_ = 0;
   moves_.clear();
-  moves_.reserve((kDepth + 1) * kMoves);
+  moves_.reserve((kDepth + 1) * kBranches);
   for (int worker = loads.busiest(); loads.load(worker) > limit; worker = loads.busiest())
     if (!fix(loads, worker, limit, depth)) {
       loads.rewind(0);

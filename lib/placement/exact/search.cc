@@ -5,6 +5,8 @@
 namespace afore::placement::exact {
 namespace {
 
+constexpr std::int64_t kCounted = 1024;
+
 // Most tiles of `from`'s part with which the receiver stays at or below the giver. Closed form for additive loads of
 // like workers, else by bisection of the monotone difference.
 std::int64_t balance(const Loads& loads, int giver, int taker, std::int64_t opens, std::int64_t most) {
@@ -23,22 +25,40 @@ std::int64_t balance(const Loads& loads, int giver, int taker, std::int64_t open
 
 }  // namespace
 
+// Most tiles first, then by id: counted where tiles are few, which they are.
+void Search::order_by_tiles(const Loads& loads) {
+  const auto experts = loads.free_experts();
+  order_.resize(experts.size());
+  starts_.reserve(kCounted + 1);
+  std::int64_t most = 0;
+  for (const int expert : experts) most = std::max(most, loads.demand(expert));
+  if (most >= kCounted) {
+    std::copy(experts.begin(), experts.end(), order_.begin());
+    std::sort(order_.begin(), order_.end(), [&](int a, int b) {
+      return loads.demand(a) != loads.demand(b) ? loads.demand(a) > loads.demand(b) : a < b;
+    });
+    return;
+  }
+  starts_.assign(most + 2, 0);
+  for (const int expert : experts) ++starts_[most - loads.demand(expert) + 1];
+  for (std::int64_t i = 0; i < most; ++i) starts_[i + 1] += starts_[i];
+  for (const int expert : experts) order_[starts_[most - loads.demand(expert)]++] = expert;
+}
+
 void Search::start(Loads& loads) {
-  order_.clear();
   order_.reserve(loads.replicas().experts());
-  for (const int expert : loads.free_experts()) order_.emplace_back(-loads.demand(expert), expert);
-  std::sort(order_.begin(), order_.end());
+  order_by_tiles(loads);
   const ReplicaTable& table = loads.replicas();
-  for (const auto& [key, expert] : order_) {
+  for (const int expert : order_) {
+    const std::int64_t tiles = loads.demand(expert);
     int best = table.first(expert);
-    std::int64_t best_load = loads.after(table.worker(best), -key, 1);
+    std::int64_t best_load = loads.after(table.worker(best), tiles, 1);
     for (int id = best + 1; id < table.first(expert + 1); ++id) {
-      const std::int64_t load = loads.after(table.worker(id), -key, 1);
-      if (load >= best_load) continue;
-      best = id;
-      best_load = load;
+      const std::int64_t load = loads.after(table.worker(id), tiles, 1);
+      best = load < best_load ? id : best;
+      best_load = std::min(load, best_load);
     }
-    loads.put(best, -key);
+    loads.put(best, tiles);
   }
 }
 

@@ -2,7 +2,6 @@
 // The quick search: longest experts first onto the least loaded replica, descent by single moves, and repair by chains
 // of at most two further moves, all taken back where they fail. Sizes: a few µs per target.
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "placement/exact/loads.h"
@@ -29,7 +28,9 @@ class Search {
   bool fix(Loads& loads, int worker, std::int64_t limit, int depth);
   void list_moves(const Loads& loads, int worker, std::int64_t limit, int depth);
 
-  std::vector<std::pair<std::int64_t, int>> order_;
+  void order_by_tiles(const Loads& loads);
+
+  std::vector<int> order_, starts_;
   std::vector<Move> moves_;  // of all levels, a stack
   int nodes_ = 0;
 };

@@ -134,7 +134,8 @@ void ThresholdDfs::decide(const Item& item, int sign) {
 // Room that can be used, less what has to be; below 0 nothing fits.
 std::int64_t ThresholdDfs::slack() {
   std::int64_t usable = 0;
-  for (int w = 0; w < workers_; ++w) usable += std::min(room_[w], coming_[w] + pending_[w]);
+  for (int w = 0; w < workers_; ++w)
+    usable += std::min(room_[w], (fits_[w] > 0 ? coming_[w] : 0) + pending_[w]);
   seat_slack_ = kUnlimited;
   if (seats_count_) {
     seat_slack_ = -needed_seats_;
@@ -150,7 +151,7 @@ bool ThresholdDfs::too_much_waste(std::int64_t slack) {
   wasted_.clear();
   std::int64_t sum = 0;
   for (int w = 0; w < workers_; ++w) {
-    if (pending_[w] > 0) continue;
+    if (pending_[w] > 0 || fits_[w] == 0) continue;
     const std::int64_t usable = std::min(room_[w], coming_[w]);
     if (usable == coming_[w]) continue;
     const std::int64_t most = fillings_.most(w, room_[w], undecided_[w]);

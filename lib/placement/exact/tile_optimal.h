@@ -16,10 +16,12 @@ class TileOptimal {
 
  private:
   std::int64_t weight(const Loads& loads, int worker, std::int64_t more) const;
+  int heaviest(const Loads& loads) const;
   int find_path(const Loads& loads, int worker, std::int64_t limit);
 
   std::vector<int> queue_, from_, to_;
-  std::vector<char> seen_;
+  std::vector<std::uint32_t> seen_, scanned_;  // by worker, by expert: the stamp of the search
+  std::uint32_t stamp_ = 0;
 };
 
 }  // namespace afore::placement::exact

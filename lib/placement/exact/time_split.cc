@@ -15,7 +15,8 @@ namespace afore::placement {
 using namespace exact;
 
 struct ExactSplitter::Engine {
-  void primaries();
+  std::int64_t load_on_primaries();
+  void put_on_primaries();
   void alternatives(SplitResult& result);
   void finish(SplitResult& result);
   SplitResult plan(const SplitProblem& problem, std::vector<std::int64_t>& parts);
@@ -28,7 +29,8 @@ struct ExactSplitter::Engine {
   TileOptimal tile_optimal;
   Merge merge;
   Proof proof;
-  std::vector<std::int64_t> best;
+  Loads::Saved best;
+  std::vector<std::int64_t> primary_tiles, primary_active;
 };
 
 ExactSplitter::ExactSplitter() : engine_(std::make_unique<Engine>()) {}
@@ -45,8 +47,26 @@ SplitResult ExactSplitter::prove(const SplitProblem& problem, std::vector<std::i
   return engine_->prove(problem, parts, node_budget);
 }
 
-// Puts everything on primaries.
-void ExactSplitter::Engine::primaries() {
+// Largest load with everything on primaries.
+std::int64_t ExactSplitter::Engine::load_on_primaries() {
+  const int workers = loads.workers();
+  primary_tiles.resize(workers);
+  primary_active.resize(workers);
+  for (int w = 0; w < workers; ++w) {
+    primary_tiles[w] = loads.pinned_tiles(w);
+    primary_active[w] = loads.pinned_active(w);
+  }
+  for (const int expert : loads.free_experts()) {
+    const int worker = loads.replicas().worker(loads.replicas().first(expert));
+    primary_tiles[worker] += loads.demand(expert);
+    ++primary_active[worker];
+  }
+  std::int64_t most = 0;
+  for (int w = 0; w < workers; ++w) most = std::max(most, loads.load_of(w, primary_tiles[w], primary_active[w]));
+  return most;
+}
+
+void ExactSplitter::Engine::put_on_primaries() {
   for (const int expert : loads.free_experts()) {
     const int first = loads.replicas().first(expert);
     for (int id = first; id < loads.replicas().first(expert + 1); ++id)
@@ -59,16 +79,16 @@ void ExactSplitter::Engine::primaries() {
 void ExactSplitter::Engine::alternatives(SplitResult& result) {
   loads.save(best);
   const auto take = [&] {
-    if (loads.max_load() >= result.load) return;
     search.descend(loads, result.bound);
     result.load = search.repair(loads, result.bound);
     loads.save(best);
   };
   tile_optimal.run(loads);
+  if (loads.max_load() < result.load) take();
+  else loads.restore(best);
+  if (load_on_primaries() >= result.load) return;
+  put_on_primaries();
   take();
-  primaries();
-  take();
-  loads.restore(best);
 }
 
 // Merging parts may also lower the largest load.

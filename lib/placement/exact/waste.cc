@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::int64_t kMaxTiles = 4096;  // longest row
 constexpr std::int64_t kMaxWork = 8192;   // words touched for one worker
+constexpr std::int64_t kMaxWords = 256;   // kept for one worker
 
 }  // namespace
 
@@ -17,6 +18,7 @@ void Waste::reset(const Loads& loads, std::int64_t ceiling) {
   setup_tiles_ = one_row_ && loads.setup() > 0 ? loads.setup() / loads.tile() : 0;
   sums_.assign(loads.workers(), {});
   bits_.clear();
+  bits_.reserve(static_cast<std::size_t>(loads.workers()) * kMaxWords);
   items_.reserve(loads.replicas().experts());
   for (int w = 0; w < loads.workers(); ++w) add_worker(w, ceiling);
 }
@@ -46,7 +48,7 @@ void Waste::add_worker(int worker, std::int64_t ceiling) {
   if (most >= kMaxTiles) return;
   sums.words = static_cast<int>(most / 64 + 1);
   sums.rows = one_row_ ? 1 : static_cast<int>(items + 1);
-  if (items * sums.rows * sums.words > kMaxWork) {
+  if (items * sums.rows * sums.words > kMaxWork || sums.rows * sums.words > kMaxWords) {
     sums.rows = 0;
     return;
   }
@@ -90,17 +92,17 @@ std::int64_t Waste::leftover(int worker, std::int64_t limit) const {
 bool Waste::fits(Bounds& bounds, std::int64_t limit) {
   const Demanded all = bounds.demanded(limit);
   const __int128 room = bounds.room_of_all(limit), seats = bounds.seats_of_all(limit);
-  if (!all.possible || all.room > room || all.seats > seats) return false;
+  if (!all.possible || all.room + all.wasted > room || all.seats > seats) return false;
   const int workers = loads_->workers();
   leftovers_.clear();
   leftovers_.reserve(workers);
-  for (int w = 0; w < workers; ++w) leftovers_.push_back(leftover(w, limit));
+  for (int w = 0; w < workers; ++w) leftovers_.push_back(std::max<std::int64_t>(0, leftover(w, limit) - bounds.wasted(w)));
   std::sort(leftovers_.begin(), leftovers_.end());
   __int128 wasted = 0;
   for (const std::int64_t leftover : leftovers_) wasted += leftover;
   std::int64_t untouched = workers;
   for (std::int64_t extra = 0; all.seats + extra <= seats; ++extra) {
-    const __int128 used = all.room + static_cast<__int128>(extra) * loads_->setup();
+    const __int128 used = all.room + all.wasted + static_cast<__int128>(extra) * loads_->setup();
     if (used > room) return false;
     const std::int64_t left = workers - 2 * (all.forced + extra);
     if (left <= 0) return true;
