@@ -96,10 +96,17 @@ Plan plan_target(const Shape& s, const Header& h, placement::Policy& policy, Lay
   p.cut = decision.cut;
   p.certified = decision.certified;
   p.migration_ns = migration_ns(p.copies, s.workers, s.cost);
-  p.exposed_ns = std::max<Nanos>(0, p.migration_ns - window);
+  p.exposed_ns = std::max<Nanos>(0, awaited_ns(p.copies, p.assignment, s.workers, s.cost) - window);
   p.gain_ns = (s.objective == Objective::tiles ? s.cost.c1_ns * (p.max_tile_load_before - p.max_tile_load)
                                                : p.ffn_ns_before - p.ffn_ns) -
               p.exposed_ns;
+  p.gain_bound_ns = s.objective == Objective::tiles ? s.cost.c1_ns * (p.max_tile_load_before - p.lower_bound)
+                                                    : p.ffn_ns_before - p.ffn_bound_ns;
+  p.backlog_ns = decision.backlog_ns;
+  for (int w = 0; w < s.workers && !p.backlog_ns.empty(); ++w)
+    if (loads.activated[w] > 0)
+      p.completion_ns = std::max(p.completion_ns, p.backlog_ns[w] + s.cost.ffn_ns(loads.tiles[w], loads.activated[w]));
+  if (!p.backlog_ns.empty()) p.completion_ns = std::max<Nanos>(0, p.completion_ns);
   if (!p.is_virtual)
     for (const TileShare& share : p.assignment)
       layer.last_used[layer.placement.index(share.worker, layer.placement.slot_of(share.expert, share.worker))] =

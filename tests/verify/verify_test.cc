@@ -229,6 +229,7 @@ TEST(Copies, NeverOverwriteRecentWork) {
            first.ffn_ns = 715;
            first.certified = false;
            first.rehomes = true;
+           first.exposed_ns = 0;  // nobody waits for it
            at<Plan>(s, 5).rehomes = true;
            at<Plan>(s, 5).copies = {{1, 1, 1, 1}};
          });
@@ -397,9 +398,9 @@ TEST(BoundClaims, CutsProveWhatTheySay) {
 TEST(Timing, FollowsFromTheCopies) {
   expect_plan(2, "migration_ns is 251, expected 250 for 1 copies", [](Plan& p) { p.migration_ns = 251; });
   expect_plan(2, "window_ns is -1, negative", [](Plan& p) { p.window_ns = -1; });
-  expect_plan(2, "exposed_ns is 151, expected 150 (migration_ns 250 in a window of 100)",
+  expect_plan(2, "exposed_ns is 151, expected 150 (awaited copies take 250 in a window of 100)",
               [](Plan& p) { p.exposed_ns = 151; });
-  expect_plan(2, "exposed_ns is 0, expected 150 (migration_ns 250 in a window of 100)",
+  expect_plan(2, "exposed_ns is 0, expected 150 (awaited copies take 250 in a window of 100)",
               [](Plan& p) { p.exposed_ns = 0; });
   expect_plan(2, "gain_ns is 151, expected 150 (saves 300, exposes 150)", [](Plan& p) { p.gain_ns = 151; });
   expect_plan(
@@ -438,8 +439,9 @@ TEST(Timing, BackgroundCopiesMayBeHidden) {
   at<Plan>(s, 2).exposed_ns = 150;
   EXPECT_EQ(verdict(s), "");
   at<Plan>(s, 2).exposed_ns = 149;
-  EXPECT_EQ(verdict(s),
-            "step 0 layer 3 microbatch 0: exposed_ns is 149, expected 150 (migration_ns 250 in a window of 100)");
+  EXPECT_EQ(
+      verdict(s),
+      "step 0 layer 3 microbatch 0: exposed_ns is 149, expected 150 (awaited copies take 250 in a window of 100)");
 }
 
 TEST(Observed, AgreesWithItselfAndItsPlan) {

@@ -412,6 +412,8 @@ TEST(RoundTrip, RandomPlans) {
     plan.cut.clear();
     plan.tile_load.resize(workers);
     for (auto& load : plan.tile_load) load = random.below(1 << 20);
+    plan.backlog_ns.resize(workers);
+    for (auto& backlog : plan.backlog_ns) backlog = random.below(1 << 30);
     if (random.below(2)) plan.predicted_ffn_ns.reset();
     expect_equal(round_trip(plan), plan);
   }

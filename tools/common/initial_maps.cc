@@ -30,8 +30,8 @@ std::shared_ptr<const pipeline::InitialMaps> Setup::initial_maps(const std::stri
 
 void find_initial_maps(const PlanningFlags& flags, RecordStream& stream, std::span<const std::string> policies,
                        Setup& setup) {
-  if (!flags.init.empty() && (flags.primaries != "auto" || flags.history_steps != kAbsent))
-    throw Error(ErrorKind::usage, "--init says where primaries are, and so does --primaries or --history-steps",
+  if (!flags.init.empty() && (flags.primaries != "auto" || flags.balance_steps != kAbsent))
+    throw Error(ErrorKind::usage, "--init says where primaries are, and so does --primaries or --balance-steps",
                 "give one of them");
   setup.contiguous = flags.primaries == "contiguous";
   setup.balance_all = flags.primaries == "balanced";
@@ -45,12 +45,12 @@ void find_initial_maps(const PlanningFlags& flags, RecordStream& stream, std::sp
     }
     if (!wanted) return;
     pipeline::PrimaryHistory history(setup.cluster, setup.cost, setup.planner.limits.objective);
-    stream.look_ahead(flags.history_steps == kAbsent ? 0 : flags.history_steps,
+    stream.look_ahead(flags.balance_steps == kAbsent ? 0 : flags.balance_steps,
                       [&](const Demand& demand) { history.observe(demand); });
     auto maps = std::make_shared<pipeline::InitialMaps>(history.maps());
     if (maps->empty() && setup.balance_all)
       throw Error(ErrorKind::usage, "primaries cannot be balanced: the stream has no warm-up to learn from",
-                  "give --history-steps N, or --init FILE from an earlier stream");
+                  "give --balance-steps N, or --init FILE from an earlier stream");
     setup.balanced = std::move(maps);
   }
   setup.planner.initial = setup.initial_maps(setup.planner.policy);

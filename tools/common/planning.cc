@@ -90,7 +90,7 @@ void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
   add_choice(app, "--primaries", flags.primaries,
              "Where primaries start: balanced on the stream's history, contiguous, or as the policy likes",
              {"auto", "contiguous", "balanced"});
-  add_int(app, "--history-steps", flags.history_steps,
+  add_int(app, "--balance-steps", flags.balance_steps,
           "Steps at the stream's start that primaries are balanced on (default: its warm-up)", 1, 1'000'000);
   app.add_flag("--no-duplicates", flags.no_duplicates, "EPLB never puts two replicas of an expert on one worker");
 }

@@ -23,7 +23,7 @@ struct PlanningFlags {
   std::string eplb_step_bytes;
   bool no_duplicates = false;
   std::string init, primaries = "auto";
-  std::int64_t history_steps = kAbsent;
+  std::int64_t balance_steps = kAbsent;
 };
 
 // The kinds of records a stream may have, for --only.
