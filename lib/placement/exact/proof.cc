@@ -51,8 +51,7 @@ void Proof::scan(Loads& loads, const Grid& grid, std::int64_t node_budget, Split
   }
 }
 
-void Proof::by_clusters(Loads& loads, const Grid& grid, Search& search, std::int64_t node_budget,
-                        SplitResult& result) {
+void Proof::by_clusters(Loads& loads, const Grid& grid, Search& search, std::int64_t node_budget, SplitResult& result) {
   while (result.bound < result.load) {
     const std::int64_t limit = grid.at_most(result.load - 1);
     if (clusters_.resolve(loads, limit, node_budget)) {
@@ -61,15 +60,9 @@ void Proof::by_clusters(Loads& loads, const Grid& grid, Search& search, std::int
       continue;
     }
     switch (clusters_.prove(loads, limit, node_budget)) {
-      case Answer::infeasible:
-        result.bound = result.load;
-        break;
-      case Answer::feasible:
-        result.load = loads.max_load();
-        break;
-      case Answer::unknown:
-        result.budget_hit = true;
-        return;
+      case Answer::infeasible: result.bound = result.load; break;
+      case Answer::feasible: result.load = loads.max_load(); break;
+      case Answer::unknown: result.budget_hit = true; return;
     }
   }
 }

@@ -134,8 +134,7 @@ void ThresholdDfs::decide(const Item& item, int sign) {
 // Room that can be used, less what has to be; below 0 nothing fits.
 std::int64_t ThresholdDfs::slack() {
   std::int64_t usable = 0;
-  for (int w = 0; w < workers_; ++w)
-    usable += std::min(room_[w], (fits_[w] > 0 ? coming_[w] : 0) + pending_[w]);
+  for (int w = 0; w < workers_; ++w) usable += std::min(room_[w], (fits_[w] > 0 ? coming_[w] : 0) + pending_[w]);
   seat_slack_ = kUnlimited;
   if (seats_count_) {
     seat_slack_ = -needed_seats_;
