@@ -1,0 +1,131 @@
+#include "placement/tiles/copies.h"
+
+#include <algorithm>
+
+#include "placement/tiles/split.h"
+
+namespace afore::placement::tiles {
+namespace {
+
+constexpr Tiles kSingleSteps = 3;  // limits tried one by one before the steps grow
+
+}  // namespace
+
+Nanos CopyChooser::exposed(const CopyCall& call, std::size_t copies) {
+  if (!call.gain_rule) return 0;
+  copies_.clear();
+  for (std::size_t i = 0; i < copies; ++i)
+    copies_.push_back({offered_[i].expert, call.request.placement.primary(offered_[i].expert), offered_[i].worker, 0});
+  return std::max<Nanos>(
+      0, migration_ns(copies_, call.request.placement.workers(), call.request.cost) - call.request.window_ns);
+}
+
+// At least one copy is made.
+Nanos CopyChooser::most_gain(const CopyCall& call, Tiles limit) const {
+  const Nanos least_exposed =
+      call.gain_rule ? std::max<Nanos>(0, call.request.cost.copy_ns - call.request.window_ns) : 0;
+  return std::max<Nanos>(1, call.request.cost.c1_ns) * (call.base - limit) - least_exposed;
+}
+
+// Offers the copies in offered_, which reach `limit`. A prefix that reached it would have ended the search there; so
+// only where copies are exposed are prefixes worth a look, each with the load it reaches by an exact split.
+void CopyChooser::consider(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit) {
+  const Nanos per_tile = std::max<Nanos>(1, call.request.cost.c1_ns);
+  const auto offer = [&](std::size_t copies, Tiles load, Nanos hidden_not) {
+    const Nanos gain = per_tile * (call.base - load) - hidden_not;
+    if (gain <= 0 || gain < best_gain_ || (gain == best_gain_ && copies >= chosen_.size())) return;
+    best_gain_ = gain;
+    best_load_ = load;
+    chosen_.assign(offered_.begin(), offered_.begin() + static_cast<std::ptrdiff_t>(copies));
+  };
+  const Nanos exposed_ns = exposed(call, offered_.size());
+  if (exposed_ns == 0) return offer(offered_.size(), limit, 0);
+  for (std::size_t copies = 1; copies <= offered_.size(); ++copies) {
+    const Made& made = offered_[copies - 1];
+    slots.take(flow, made.slot);
+    flow.add(made.expert, made.worker);
+    flow.restart(call.home_load);
+    offer(copies, split(flow, call.bound, cut_), exposed(call, copies));
+  }
+  for (auto made = offered_.rbegin(); made != offered_.rend(); ++made) {
+    flow.drop_copy();
+    slots.release(flow, made->slot);
+  }
+}
+
+// All rules at one limit; the flow is as before.
+bool CopyChooser::any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit) {
+  bool reached = false;
+  for (const Rule rule : kRules) {
+    const int most =
+        reached ? static_cast<int>(std::min(offered_.size() - 1, std::size_t{1} << 30)) : slots.room().copies;
+    const bool ok = probe_.run(flow, slots, call.request.pinned, limit, rule, most);
+    if (ok) offered_.assign(probe_.made().begin(), probe_.made().end());
+    probe_.undo(flow, slots);
+    if (ok) consider(flow, slots, call, limit);
+    flow.restore(base_);
+    reached = reached || ok;
+    if (reached && offered_.size() <= 1) break;
+  }
+  return reached;
+}
+
+// No copies with this load gain more, or as much with fewer.
+bool CopyChooser::hopeless(const CopyCall& call, Tiles limit) const {
+  const Nanos most = most_gain(call, limit);
+  return most <= 0 || most < best_gain_ || (most == best_gain_ && chosen_.size() <= 1);
+}
+
+void CopyChooser::scan(Flow& flow, OpenSlots& slots, const CopyCall& call) {
+  Tiles failed = call.bound - 1, limit = call.bound, step = 1;
+  while (limit < call.base && !hopeless(call, limit)) {
+    if (any_rule(flow, slots, call, limit)) {
+      // Between the last two limits, the least that a rule reaches.
+      Tiles reached = limit;
+      while (reached - failed > 1) {
+        const Tiles middle = failed + (reached - failed) / 2;
+        if (any_rule(flow, slots, call, middle)) reached = middle;
+        else failed = middle;
+      }
+    }
+    failed = limit;
+    if (limit - call.bound >= kSingleSteps) step += std::max<Tiles>(1, step / 2);
+    limit += step;
+  }
+}
+
+// Loads between what is proven and what is reached, upwards: each is refuted, or it is the least.
+void CopyChooser::close_gap(Flow& flow, OpenSlots& slots, const CopyCall& call) {
+  bool refuting = true;
+  for (Tiles limit = call.bound; limit < best_load_ && !hopeless(call, limit); ++limit) {
+    const std::int64_t nodes = ceil_div(call.node_budget - nodes_, 2);
+    if (nodes <= 0) break;
+    const CopySearch::Verdict verdict = search_.run(flow, slots, call.request.pinned, limit, nodes);
+    nodes_ += std::min(nodes, search_.nodes());
+    const bool found = verdict == CopySearch::Verdict::found;
+    if (found) offered_.assign(search_.made().begin(), search_.made().end());
+    search_.undo(flow, slots);
+    if (found) consider(flow, slots, call, limit);
+    flow.restore(base_);
+    if (found) break;
+    refuting = refuting && verdict == CopySearch::Verdict::none;
+    if (refuting) proven_ = limit + 1;
+    budget_hit_ = budget_hit_ || verdict == CopySearch::Verdict::unknown;
+  }
+}
+
+int CopyChooser::choose(Flow& flow, OpenSlots& slots, const CopyCall& call) {
+  chosen_.clear();
+  best_gain_ = 0;
+  best_load_ = call.base;
+  proven_ = call.bound;
+  nodes_ = 0;
+  budget_hit_ = false;
+  if (slots.room().copies == 0 || most_gain(call, call.bound) <= 0) return 0;
+  flow.save(base_);
+  scan(flow, slots, call);
+  if (call.node_budget > 0) close_gap(flow, slots, call);
+  return static_cast<int>(chosen_.size());
+}
+
+}  // namespace afore::placement::tiles

@@ -1,0 +1,55 @@
+#pragma once
+// Which copies a plan makes: threshold probes upwards from the lower bound, then the complete search where a gap is
+// left; of what they find, the prefix with the largest net gain.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "placement/policy.h"
+#include "placement/tiles/flow.h"
+#include "placement/tiles/open_slots.h"
+#include "placement/tiles/probe.h"
+#include "placement/tiles/search.h"
+
+namespace afore::placement::tiles {
+
+struct CopyCall {
+  const Request& request;
+  std::span<const Tiles> home_load;
+  Tiles base = 0;   // largest load without copies
+  Tiles bound = 0;  // no plan is below
+  bool gain_rule = true;
+  std::int64_t node_budget = 0;
+};
+
+class CopyChooser {
+ public:
+  // The flow holds the split without copies. Returns how many copies stand in chosen(); 0: none pays.
+  int choose(Flow& flow, OpenSlots& slots, const CopyCall& call);
+  std::span<const Made> chosen() const { return chosen_; }
+  Tiles proven() const { return proven_; }  // no plan is below, however reached
+  std::int64_t nodes() const { return nodes_; }
+  bool budget_hit() const { return budget_hit_; }
+
+ private:
+  bool any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit);
+  void scan(Flow& flow, OpenSlots& slots, const CopyCall& call);
+  void close_gap(Flow& flow, OpenSlots& slots, const CopyCall& call);
+  bool hopeless(const CopyCall& call, Tiles limit) const;
+  void consider(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit);
+  Nanos exposed(const CopyCall& call, std::size_t copies);
+  Nanos most_gain(const CopyCall& call, Tiles limit) const;
+
+  Probe probe_;
+  CopySearch search_;
+  Flow::Saved base_;
+  std::vector<Made> chosen_, offered_;
+  Tiles best_load_ = 0, proven_ = 0;
+  Nanos best_gain_ = 0;
+  std::int64_t nodes_ = 0;
+  bool budget_hit_ = false;
+  std::vector<Copy> copies_;
+  std::vector<int> cut_;
+};
+
+}  // namespace afore::placement::tiles

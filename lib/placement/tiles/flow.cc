@@ -1,0 +1,189 @@
+#include "placement/tiles/flow.h"
+
+#include <algorithm>
+
+namespace afore::placement::tiles {
+
+void Flow::bind(const Standing& standing) {
+  const ReplicaTable& table = standing.table;
+  standing_ = &standing;
+  version_ = standing.version;
+  standing_count_ = table.replicas();
+  worker_.resize(standing_count_);
+  expert_.resize(standing_count_);
+  for (int id = 0; id < standing_count_; ++id) {
+    worker_[id] = table.worker(id);
+    expert_[id] = table.expert(id);
+  }
+  part_.assign(standing_count_, 0);
+  alive_.assign(standing_count_, 1);
+  next_of_expert_.assign(standing_count_, kNone);
+  next_on_worker_.assign(standing_count_, kNone);
+  multi_.assign(table.experts(), 0);
+  for (const int expert : table.replicated()) multi_[expert] = 1;
+  extra_of_expert_.assign(table.experts(), kNone);
+  extra_on_worker_.assign(table.workers(), kNone);
+  load_.resize(table.workers());
+  queue_.resize(table.workers());
+  from_.resize(table.workers());
+  to_.resize(table.workers());
+  seen_.assign(table.workers(), 0);
+  seen_expert_.assign(table.experts(), 0);
+  stamp_ = 0;
+}
+
+void Flow::reset(const Standing& standing, std::span<const Tiles> tiles, std::span<const Tiles> home_load) {
+  if (standing_ != &standing || version_ != standing.version) bind(standing);
+  else if (copies() > 0) drop_copies();
+  tiles_ = tiles;
+  restart(home_load);
+}
+
+void Flow::restart(std::span<const Tiles> home_load) {
+  std::copy(home_load.begin(), home_load.end(), load_.begin());
+  const ReplicaTable& table = standing_->table;
+  for (const int expert : table.replicated()) {
+    const int first = table.first(expert);
+    part_[first] = tiles_[expert];
+    std::fill_n(part_.begin() + first + 1, table.count(expert) - 1, 0);
+  }
+  for (int id = standing_count_; id < static_cast<int>(worker_.size()); ++id) {
+    part_[id] = 0;
+    part_[table.first(expert_[id])] = tiles_[expert_[id]];
+  }
+}
+
+int Flow::fullest() const {
+  int best = 0;
+  for (int worker = 1; worker < workers(); ++worker)
+    if (load_[worker] > load_[best]) best = worker;
+  return best;
+}
+
+bool Flow::holds(int expert, int worker) const {
+  // Retired ones count: what a plan evicts it does not bring back.
+  for (int id = standing_->table.first(expert), end = id + standing_->table.count(expert); id < end; ++id)
+    if (worker_[id] == worker) return true;
+  for (int id = extra_of_expert_[expert]; id >= 0; id = next_of_expert_[id])
+    if (worker_[id] == worker) return true;
+  return false;
+}
+
+void Flow::push(int worker, Tiles limit) {
+  // One expert that goes whole costs no activation.
+  int whole = kNone, there = kNone;
+  const Tiles excess = load_[worker] - limit;
+  on_worker(worker, [&](int from) {
+    const Tiles part = part_[from];
+    if (part < excess || part == 0 || (whole >= 0 && part >= part_[whole])) return false;
+    return of_expert(expert_[from], [&](int to) {
+      if (limit - load_[worker_[to]] < part || to == from) return false;
+      whole = from;
+      there = to;
+      return part == excess;
+    });
+  });
+  if (whole >= 0) return move(whole, there, part_[whole]);
+  on_worker(worker, [&](int from) {
+    if (part_[from] == 0) return false;
+    return of_expert(expert_[from],
+                     [&](int to) {
+                       const Tiles amount = std::min({limit - load_[worker_[to]], load_[worker] - limit, part_[from]});
+                       if (amount > 0 && to != from) move(from, to, amount);
+                       return load_[worker] <= limit || part_[from] == 0;
+                     }) &&
+           load_[worker] <= limit;
+  });
+}
+
+bool Flow::augment(int worker, Tiles limit) {
+  ++stamp_;
+  queue_[0] = worker;
+  queued_ = 1;
+  seen_[worker] = stamp_;
+  int sink = kNone;
+  for (int head = 0; head < queued_ && sink < 0; ++head) {
+    on_worker(queue_[head], [&](int from) {
+      const int expert = expert_[from];
+      if (part_[from] == 0 || seen_expert_[expert] == stamp_) return false;
+      seen_expert_[expert] = stamp_;
+      of_expert(expert, [&](int to) {
+        const int target = worker_[to];
+        if (seen_[target] == stamp_) return false;
+        seen_[target] = stamp_;
+        from_[target] = from;
+        to_[target] = to;
+        queue_[queued_++] = target;
+        // Among the neighbours within reach, the emptiest takes the most in one step.
+        if (load_[target] < limit && (sink < 0 || load_[target] < load_[sink])) sink = target;
+        return false;
+      });
+      return false;
+    });
+  }
+  if (sink < 0) return false;
+  Tiles amount = std::min(load_[worker] - limit, limit - load_[sink]);
+  for (int at = sink; at != worker; at = worker_[from_[at]]) amount = std::min(amount, part_[from_[at]]);
+  for (int at = sink; at != worker;) {
+    const int before = worker_[from_[at]];
+    move(from_[at], to_[at], amount);
+    at = before;
+  }
+  return true;
+}
+
+int Flow::add(int expert, int worker) {
+  const int id = static_cast<int>(worker_.size());
+  worker_.push_back(worker);
+  expert_.push_back(expert);
+  part_.push_back(0);
+  alive_.push_back(1);
+  next_of_expert_.push_back(extra_of_expert_[expert]);
+  extra_of_expert_[expert] = id;
+  if (multi_[expert] == 0) {  // its only replica starts to take part in paths
+    const int home = standing_->table.first(expert);
+    multi_[expert] = 1;
+    part_[home] = tiles_[expert];
+    next_on_worker_[home] = extra_on_worker_[worker_[home]];
+    extra_on_worker_[worker_[home]] = home;
+  }
+  next_on_worker_.push_back(extra_on_worker_[worker]);
+  extra_on_worker_[worker] = id;
+  return id;
+}
+
+void Flow::drop_copy() {
+  const int id = static_cast<int>(worker_.size()) - 1, expert = expert_[id];
+  extra_of_expert_[expert] = next_of_expert_[id];
+  extra_on_worker_[worker_[id]] = next_on_worker_[id];
+  if (extra_of_expert_[expert] < 0 && standing_->table.count(expert) == 1) {
+    const int home = standing_->table.first(expert);
+    multi_[expert] = 0;
+    extra_on_worker_[worker_[home]] = next_on_worker_[home];
+    next_on_worker_[home] = kNone;
+  }
+  worker_.pop_back();
+  expert_.pop_back();
+  part_.pop_back();
+  alive_.pop_back();
+  next_of_expert_.pop_back();
+  next_on_worker_.pop_back();
+}
+
+void Flow::drop_copies() {
+  while (copies() > 0) drop_copy();
+  std::fill(alive_.begin(), alive_.end(), 1);
+}
+
+void Flow::save(Saved& saved) const {
+  saved.part.assign(part_.begin(), part_.end());
+  saved.load.assign(load_.begin(), load_.end());
+}
+
+void Flow::restore(const Saved& saved) {
+  std::copy_n(saved.part.begin(), std::min(saved.part.size(), part_.size()), part_.begin());
+  std::fill(part_.begin() + std::min(saved.part.size(), part_.size()), part_.end(), 0);
+  std::copy(saved.load.begin(), saved.load.end(), load_.begin());
+}
+
+}  // namespace afore::placement::tiles

@@ -1,0 +1,100 @@
+#pragma once
+// A target's tiles on the replicas of one layer, and the residual paths between its workers: the working state of
+// every search of this folder. Replica ids are ReplicaTable's; copies made by a search get the ids that follow.
+// papers: Hall's theorem, T* = max over worker sets S of ceil(D(S)/|S|) (docs/metrics.md "lower bounds").
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "placement/tiles/standing.h"
+
+namespace afore::placement::tiles {
+
+class Flow {
+ public:
+  static constexpr int kNone = -1;
+
+  // All work on the first replicas, whose loads the caller has summed. No copies. Both spans must outlive the use.
+  void reset(const Standing& standing, std::span<const Tiles> tiles, std::span<const Tiles> home_load);
+  // As reset, but the copies made so far stay.
+  void restart(std::span<const Tiles> home_load);
+
+  int workers() const { return static_cast<int>(load_.size()); }
+  int experts() const { return static_cast<int>(tiles_.size()); }
+  Tiles tiles(int expert) const { return tiles_[expert]; }
+  Tiles load(int worker) const { return load_[worker]; }
+  std::span<const Tiles> loads() const { return load_; }
+  int fullest() const;
+  int worker(int id) const { return worker_[id]; }
+  int expert(int id) const { return expert_[id]; }
+  Tiles part(int id) const { return multi_[expert_[id]] ? part_[id] : tiles_[expert_[id]]; }
+  bool alive(int id) const { return alive_[id] != 0; }
+  bool several(int expert) const { return multi_[expert] != 0; }  // more than one replica ever stood in this plan
+  const Standing& standing() const { return *standing_; }
+  bool holds(int expert, int worker) const;
+  int copies() const { return static_cast<int>(worker_.size()) - standing_count_; }
+  int copy_id(int nth) const { return standing_count_ + nth; }
+
+  // Visits the replicas of an expert / those on a worker of experts with several, until `visit` returns true.
+  template <class Visit>
+  bool of_expert(int expert, Visit visit) const {
+    for (int id = standing_->table.first(expert), end = id + standing_->table.count(expert); id < end; ++id)
+      if (alive_[id] && visit(id)) return true;
+    for (int id = extra_of_expert_[expert]; id >= 0; id = next_of_expert_[id])
+      if (visit(id)) return true;
+    return false;
+  }
+  template <class Visit>
+  bool on_worker(int worker, Visit visit) const {
+    for (const int id : standing_->movable(worker))
+      if (alive_[id] && visit(id)) return true;
+    for (int id = extra_on_worker_[worker]; id >= 0; id = next_on_worker_[id])
+      if (visit(id)) return true;
+    return false;
+  }
+
+  void move(int from, int to, Tiles amount) {
+    part_[from] -= amount;
+    part_[to] += amount;
+    load_[worker_[from]] -= amount;
+    load_[worker_[to]] += amount;
+  }
+  // Excess over `limit` to other holders of what the worker has, directly.
+  void push(int worker, Tiles limit);
+  // One residual path from a worker above `limit` to one below it. False: there is none, and then reached() is closed:
+  // all work on it is confined to it, and all its loads are at least `limit`.
+  bool augment(int worker, Tiles limit);
+  std::span<const int> reached() const { return std::span(queue_).first(queued_); }
+  bool in_reached(int worker) const { return seen_[worker] == stamp_; }
+
+  int add(int expert, int worker);         // the id; the worker does not hold it
+  void drop_copy();                        // the last one; holds no work
+  void retire(int id) { alive_[id] = 0; }  // a standing one without work
+  void revive(int id) { alive_[id] = 1; }
+  void drop_copies();  // all, wherever their work
+
+  // Work of all replicas and loads, not which copies there are.
+  struct Saved {
+    std::vector<Tiles> part, load;
+  };
+  void save(Saved& saved) const;
+  void restore(const Saved& saved);
+
+ private:
+  void bind(const Standing& standing);
+
+  const Standing* standing_ = nullptr;
+  std::uint64_t version_ = 0;
+  int standing_count_ = 0;
+  std::span<const Tiles> tiles_;
+  std::vector<Tiles> part_, load_;
+  std::vector<int> worker_, expert_;
+  std::vector<std::uint8_t> alive_, multi_;
+  std::vector<int> extra_of_expert_, next_of_expert_, extra_on_worker_, next_on_worker_;
+  std::vector<int> queue_, from_, to_;  // replica ids of the step that reached a worker
+  int queued_ = 0;
+  std::vector<std::uint32_t> seen_, seen_expert_;
+  std::uint32_t stamp_ = 0;
+};
+
+}  // namespace afore::placement::tiles

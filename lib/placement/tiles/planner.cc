@@ -1,0 +1,163 @@
+#include "placement/tiles/planner.h"
+
+#include <algorithm>
+
+#include "placement/frame.h"
+#include "placement/tiles/bounds.h"
+#include "placement/tiles/copies.h"
+#include "placement/tiles/emit.h"
+#include "placement/tiles/split.h"
+#include "util/error.h"
+
+namespace afore::placement {
+namespace {
+
+using namespace tiles;
+
+constexpr std::int64_t kMostTiles = std::int64_t{1} << 30;  // sums of loads stay within 32 bits
+constexpr std::size_t kLayers = 256;                        // further layers share what is kept per layer
+
+class TilePolicy final : public Policy {
+ public:
+  TilePolicy(const Limits& limits, std::int64_t node_budget) : planner_(limits, node_budget) {}
+  void plan(const Request& request, Decision& decision) override { planner_.plan(request, decision); }
+
+ private:
+  TilePlanner planner_;
+};
+
+Limits by_tiles(Limits limits) {
+  limits.objective = Objective::tiles;
+  return limits;
+}
+
+}  // namespace
+
+class TilePlanner::Impl {
+ public:
+  Impl(const Limits& limits, std::int64_t node_budget)
+      : limits_(limits), node_budget_(node_budget), wide_(by_tiles(limits)), layers_(kLayers) {}
+
+  void plan(const Request& request, Decision& decision) {
+    Layer& layer = layer_of(request);
+    Flow& flow = layer.flow;
+    demand_.count(layer.standing, request.counts, request.cost.tile_tokens);
+    nodes_ = 0;
+    if (demand_.total >= kMostTiles) return plan_wide(request, decision);
+    clear(decision);
+    const auto floor = static_cast<Tiles>(ceil_div(demand_.total, request.placement.workers()));
+    flow.reset(layer.standing, demand_.tiles, demand_.home_load);
+    const Tiles base = split(flow, floor, decision.cut);
+    merge_parts(flow, base);
+    decision.max_tiles_before = base;
+    decision.ffn_ns_before = slowest_ns(flow, demand_, request, activated_);
+    decision.lower_bound_ns = volume_bound_ns(demand_, request);
+
+    Tiles bound = base;
+    proven_ = base;
+    if (base > floor && limits_.copy_budget > 0) {
+      slots_.reset(layer.standing, request.busy, request.last_used, limits_.copy_budget);
+      if (slots_.room().copies > 0) bound = grow(flow, request, base, floor, decision);
+    }
+    decision.lower_bound_tiles = bound;
+    emit(flow, demand_, decision.assignment);
+  }
+
+  std::int64_t proven() const { return proven_; }
+  std::int64_t nodes() const { return nodes_; }
+
+ private:
+  struct Layer {
+    Standing standing;
+    Flow flow;
+  };
+
+  Layer& layer_of(const Request& request) {
+    auto& layer = layers_[static_cast<std::size_t>(request.target.layer) % kLayers];
+    if (!layer) layer = std::make_unique<Layer>();
+    layer->standing.reset(request.placement, request.workers);
+    return *layer;
+  }
+
+  // All but the assignment, whose buffer is written over in place.
+  static void clear(Decision& decision) {
+    decision.copies.clear();
+    decision.assignment_tokens.clear();
+    decision.cut.clear();
+    decision.split_bound_ns = 0;
+    decision.budget_hit = false;
+    decision.certified = true;
+  }
+
+  // The copies that pay, if any; the flow then holds the split over the placement after them. The lower bound.
+  Tiles grow(Flow& flow, const Request& request, Tiles base, Tiles floor, Decision& decision) {
+    const Tiles bound = bounds_.lower_bound(flow, slots_.room(), floor, base, decision.cut);
+    decision.cut.assign(bounds_.cut().begin(), bounds_.cut().end());
+    proven_ = bound;
+    if (bound == base) return bound;
+    const CopyCall call{request, demand_.home_load, base, bound, limits_.gain_rule, node_budget_};
+    Tiles load = base;
+    if (chooser_.choose(flow, slots_, call) > 0) load = install(flow, request, bound, decision);
+    nodes_ = chooser_.nodes();
+    proven_ = chooser_.proven();
+    decision.budget_hit = chooser_.budget_hit();
+    decision.certified = load == bound;
+    return bound;
+  }
+
+  Tiles install(Flow& flow, const Request& request, Tiles bound, Decision& decision) {
+    for (const Made& made : chooser_.chosen()) {
+      slots_.take(flow, made.slot);
+      flow.add(made.expert, made.worker);
+    }
+    flow.restart(demand_.home_load);
+    const Tiles load = split(flow, bound, cut_);
+    merge_parts(flow, load);
+    // Which replicas are idle is known now: each copy's slot is chosen again by the rule. Copies left without work are
+    // not made.
+    for (const Made& made : chooser_.chosen()) slots_.release(flow, made.slot);
+    int nth = 0;
+    for (const Made& made : chooser_.chosen()) {
+      if (flow.part(flow.copy_id(nth++)) == 0) continue;
+      const int slot = slots_.pick(flow, made.worker);
+      AFORE_CHECK(slot != OpenSlots::kNone, "a copy has no slot");
+      slots_.take(flow, slot);
+      decision.copies.push_back(
+          {made.expert, request.placement.primary(made.expert), made.worker, slots_.slot(slot).slot});
+    }
+    return load;
+  }
+
+  // Beyond 32 bits only what stands is split.
+  void plan_wide(const Request& request, Decision& decision) {
+    decision.clear();
+    wide_.stand(request, decision);
+    decision.assignment = wide_.board().assignment();
+    decision.certified = decision.max_tiles_before == decision.lower_bound_tiles;
+    proven_ = decision.lower_bound_tiles;
+  }
+
+  Limits limits_;
+  std::int64_t node_budget_;
+  Frame wide_;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  Demand demand_;
+  OpenSlots slots_;
+  TileBounds bounds_;
+  CopyChooser chooser_;
+  std::vector<int> activated_, cut_;
+  std::int64_t proven_ = 0, nodes_ = 0;
+};
+
+TilePlanner::TilePlanner(const Limits& limits, std::int64_t node_budget)
+    : impl_(std::make_unique<Impl>(limits, node_budget)) {}
+TilePlanner::~TilePlanner() = default;
+void TilePlanner::plan(const Request& request, Decision& decision) { impl_->plan(request, decision); }
+std::int64_t TilePlanner::proven_tiles() const { return impl_->proven(); }
+std::int64_t TilePlanner::nodes() const { return impl_->nodes(); }
+
+std::unique_ptr<Policy> make_tiles(const Limits& limits, std::int64_t node_budget) {
+  return std::make_unique<TilePolicy>(limits, node_budget);
+}
+
+}  // namespace afore::placement
