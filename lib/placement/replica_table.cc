@@ -39,8 +39,8 @@ void ReplicaTable::reset(const LayerPlacement& placement, std::span<const Worker
   for (const int worker : worker_) ++worker_first_[worker + 1];
   std::partial_sum(worker_first_.begin(), worker_first_.end(), worker_first_.begin());
   on_worker_.resize(worker_.size());
-  std::vector<int> next(worker_first_.begin(), worker_first_.end() - 1);
-  for (int id = 0; id < replicas(); ++id) on_worker_[next[worker_[id]]++] = id;
+  next_.assign(worker_first_.begin(), worker_first_.end() - 1);
+  for (int id = 0; id < replicas(); ++id) on_worker_[next_[worker_[id]]++] = id;
 }
 
 }  // namespace afore::placement

@@ -32,7 +32,7 @@ class ReplicaTable {
   int workers_ = 0;
   std::uint64_t stamp_ = 0;
   std::vector<std::uint8_t> draining_;
-  std::vector<int> first_{0}, worker_, expert_, worker_first_, on_worker_, replicated_;
+  std::vector<int> first_{0}, worker_, expert_, worker_first_, on_worker_, replicated_, next_;
 };
 
 }  // namespace afore::placement
