@@ -7,7 +7,7 @@
 namespace afore::placement::tiles {
 namespace {
 
-constexpr int kAllCuts = 8;    // workers up to which every cut is tried
+constexpr int kAllCuts = 4;    // workers up to which every cut is tried
 constexpr int kPrefixes = 64;  // cuts by confined load tried where copies are allowed
 
 }  // namespace

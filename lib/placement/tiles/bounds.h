@@ -18,7 +18,7 @@ struct Room {
 class TileBounds {
  public:
   // The best of volume (`floor`), the given cut, prefixes of workers by confined load, single workers, hot sets and the
-  // count of copies; up to 8 workers all cuts. Never above `reached`, a load some plan has.
+  // count of copies; up to 4 workers all cuts. Never above `reached`, a load some plan has.
   Tiles lower_bound(const Flow& flow, const Room& room, Tiles floor, Tiles reached, std::span<const int> cut);
   // Ascending worker set whose confined work, less the largest experts copies could take out, proves the bound; empty
   // where another bound does.

@@ -53,19 +53,32 @@ void CopyChooser::consider(Flow& flow, OpenSlots& slots, const CopyCall& call, T
   }
 }
 
-// All rules at one limit; the flow is as before.
+// Each copy brings the closed workers at most a receiver's room.
+int CopyChooser::fewest_copies(const Flow& flow, const OpenSlots& slots, Tiles limit) const {
+  Tiles excess = 0, room = 1;
+  for (int w = 0; w < flow.workers(); ++w) {
+    excess += std::max(0, flow.load(w) - limit);
+    if (slots.room().open[w] > 0) room = std::max(room, limit - flow.load(w));
+  }
+  return static_cast<int>(ceil_div(excess, room));
+}
+
+// All rules at one limit.
 bool CopyChooser::any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit) {
+  flow.restore(call.at_floor);
+  lower_to(flow, limit);
+  flow.save(start_);
+  const int fewest = fewest_copies(flow, slots, limit);
   bool reached = false;
   for (const Rule rule : kRules) {
-    const int most =
-        reached ? static_cast<int>(std::min(offered_.size() - 1, std::size_t{1} << 30)) : slots.room().copies;
+    if (rule != kRules[0]) flow.restore(start_);
+    const int most = reached ? static_cast<int>(offered_.size()) - 1 : slots.room().copies;
     const bool ok = probe_.run(flow, slots, call.request.pinned, limit, rule, most);
     if (ok) offered_.assign(probe_.made().begin(), probe_.made().end());
     probe_.undo(flow, slots);
     if (ok) consider(flow, slots, call, limit);
-    flow.restore(base_);
     reached = reached || ok;
-    if (reached && offered_.size() <= 1) break;
+    if (reached && static_cast<int>(offered_.size()) <= fewest) break;
   }
   return reached;
 }
@@ -100,13 +113,13 @@ void CopyChooser::close_gap(Flow& flow, OpenSlots& slots, const CopyCall& call) 
   for (Tiles limit = call.bound; limit < best_load_ && !hopeless(call, limit); ++limit) {
     const std::int64_t nodes = ceil_div(call.node_budget - nodes_, 2);
     if (nodes <= 0) break;
+    flow.restore(call.at_floor);
     const CopySearch::Verdict verdict = search_.run(flow, slots, call.request.pinned, limit, nodes);
     nodes_ += std::min(nodes, search_.nodes());
     const bool found = verdict == CopySearch::Verdict::found;
     if (found) offered_.assign(search_.made().begin(), search_.made().end());
     search_.undo(flow, slots);
     if (found) consider(flow, slots, call, limit);
-    flow.restore(base_);
     if (found) break;
     refuting = refuting && verdict == CopySearch::Verdict::none;
     if (refuting) proven_ = limit + 1;
@@ -122,7 +135,6 @@ int CopyChooser::choose(Flow& flow, OpenSlots& slots, const CopyCall& call) {
   nodes_ = 0;
   budget_hit_ = false;
   if (slots.room().copies == 0 || most_gain(call, call.bound) <= 0) return 0;
-  flow.save(base_);
   scan(flow, slots, call);
   if (call.node_budget > 0) close_gap(flow, slots, call);
   return static_cast<int>(chosen_.size());

@@ -16,15 +16,16 @@ namespace afore::placement::tiles {
 struct CopyCall {
   const Request& request;
   std::span<const Tiles> home_load;
-  Tiles base = 0;   // largest load without copies
-  Tiles bound = 0;  // no plan is below
+  const Flow::Saved& at_floor;  // as far as paths go towards the mean load
+  Tiles base = 0;               // largest load without copies
+  Tiles bound = 0;              // no plan is below
   bool gain_rule = true;
   std::int64_t node_budget = 0;
 };
 
 class CopyChooser {
  public:
-  // The flow holds the split without copies. Returns how many copies stand in chosen(); 0: none pays.
+  // Returns how many copies stand in chosen(); 0: none pays. The work in the flow is undefined afterwards.
   int choose(Flow& flow, OpenSlots& slots, const CopyCall& call);
   std::span<const Made> chosen() const { return chosen_; }
   Tiles proven() const { return proven_; }  // no plan is below, however reached
@@ -38,11 +39,12 @@ class CopyChooser {
   bool hopeless(const CopyCall& call, Tiles limit) const;
   void consider(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit);
   Nanos exposed(const CopyCall& call, std::size_t copies);
+  int fewest_copies(const Flow& flow, const OpenSlots& slots, Tiles limit) const;
   Nanos most_gain(const CopyCall& call, Tiles limit) const;
 
   Probe probe_;
   CopySearch search_;
-  Flow::Saved base_;
+  Flow::Saved start_;
   std::vector<Made> chosen_, offered_;
   Tiles best_load_ = 0, proven_ = 0;
   Nanos best_gain_ = 0;

@@ -30,6 +30,8 @@ void Flow::bind(const Standing& standing) {
   seen_.assign(table.workers(), 0);
   seen_expert_.assign(table.experts(), 0);
   stamp_ = 0;
+  closed_.assign(table.workers(), 0);
+  closed_stamp_ = 1;
 }
 
 void Flow::reset(const Standing& standing, std::span<const Tiles> tiles, std::span<const Tiles> home_load) {
@@ -53,11 +55,11 @@ void Flow::restart(std::span<const Tiles> home_load) {
   }
 }
 
+// In two loops: the first without branches.
 int Flow::fullest() const {
-  int best = 0;
-  for (int worker = 1; worker < workers(); ++worker)
-    if (load_[worker] > load_[best]) best = worker;
-  return best;
+  Tiles most = 0;
+  for (const Tiles load : load_) most = std::max(most, load);
+  return static_cast<int>(std::find(load_.begin(), load_.end(), most) - load_.begin());
 }
 
 bool Flow::holds(int expert, int worker) const {
@@ -96,7 +98,8 @@ void Flow::push(int worker, Tiles limit) {
   });
 }
 
-bool Flow::augment(int worker, Tiles limit) {
+template <bool kOpenOnly>
+bool Flow::walk(int worker, Tiles limit) {
   ++stamp_;
   queue_[0] = worker;
   queued_ = 1;
@@ -107,9 +110,9 @@ bool Flow::augment(int worker, Tiles limit) {
       const int expert = expert_[from];
       if (part_[from] == 0 || seen_expert_[expert] == stamp_) return false;
       seen_expert_[expert] = stamp_;
-      of_expert(expert, [&](int to) {
+      return of_expert(expert, [&](int to) {
         const int target = worker_[to];
-        if (seen_[target] == stamp_) return false;
+        if (seen_[target] == stamp_ || (kOpenOnly && closed(target))) return false;
         seen_[target] = stamp_;
         from_[target] = from;
         to_[target] = to;
@@ -118,7 +121,6 @@ bool Flow::augment(int worker, Tiles limit) {
         if (load_[target] < limit && (sink < 0 || load_[target] < load_[sink])) sink = target;
         return false;
       });
-      return false;
     });
   }
   if (sink < 0) return false;
@@ -130,6 +132,14 @@ bool Flow::augment(int worker, Tiles limit) {
     at = before;
   }
   return true;
+}
+
+bool Flow::augment(int worker, Tiles limit) { return walk<false>(worker, limit); }
+
+bool Flow::augment_open(int worker, Tiles limit) {
+  if (walk<true>(worker, limit)) return true;
+  for (const int inside : reached()) closed_[inside] = closed_stamp_;
+  return false;
 }
 
 int Flow::add(int expert, int worker) {

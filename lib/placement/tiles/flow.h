@@ -64,6 +64,11 @@ class Flow {
   // One residual path from a worker above `limit` to one below it. False: there is none, and then reached() is closed:
   // all work on it is confined to it, and all its loads are at least `limit`.
   bool augment(int worker, Tiles limit);
+  // The same, not entering workers that this found closed under the same limit since the last open_all(). Then all that
+  // it found closed is one closed set.
+  bool augment_open(int worker, Tiles limit);
+  void open_all() { ++closed_stamp_; }
+  bool closed(int worker) const { return closed_[worker] == closed_stamp_; }
   std::span<const int> reached() const { return std::span(queue_).first(queued_); }
   bool in_reached(int worker) const { return seen_[worker] == stamp_; }
 
@@ -82,6 +87,8 @@ class Flow {
 
  private:
   void bind(const Standing& standing);
+  template <bool kOpenOnly>
+  bool walk(int worker, Tiles limit);
 
   const Standing* standing_ = nullptr;
   std::uint64_t version_ = 0;
@@ -93,8 +100,8 @@ class Flow {
   std::vector<int> extra_of_expert_, next_of_expert_, extra_on_worker_, next_on_worker_;
   std::vector<int> queue_, from_, to_;  // replica ids of the step that reached a worker
   int queued_ = 0;
-  std::vector<std::uint32_t> seen_, seen_expert_;
-  std::uint32_t stamp_ = 0;
+  std::vector<std::uint32_t> seen_, seen_expert_, closed_;
+  std::uint32_t stamp_ = 0, closed_stamp_ = 1;
 };
 
 }  // namespace afore::placement::tiles

@@ -47,7 +47,8 @@ class TilePlanner::Impl {
     clear(decision);
     const auto floor = static_cast<Tiles>(ceil_div(demand_.total, request.placement.workers()));
     flow.reset(layer.standing, demand_.tiles, demand_.home_load);
-    const Tiles base = split(flow, floor, decision.cut);
+    const bool may_copy = limits_.copy_budget > 0;
+    const Tiles base = split(flow, floor, decision.cut, may_copy ? &at_floor_ : nullptr);
     merge_parts(flow, base);
     decision.max_tiles_before = base;
     decision.ffn_ns_before = slowest_ns(flow, demand_, request, activated_);
@@ -55,7 +56,7 @@ class TilePlanner::Impl {
 
     Tiles bound = base;
     proven_ = base;
-    if (base > floor && limits_.copy_budget > 0) {
+    if (base > floor && may_copy) {
       slots_.reset(layer.standing, request.busy, request.last_used, limits_.copy_budget);
       if (slots_.room().copies > 0) bound = grow(flow, request, base, floor, decision);
     }
@@ -95,9 +96,11 @@ class TilePlanner::Impl {
     decision.cut.assign(bounds_.cut().begin(), bounds_.cut().end());
     proven_ = bound;
     if (bound == base) return bound;
-    const CopyCall call{request, demand_.home_load, base, bound, limits_.gain_rule, node_budget_};
+    flow.save(before_);
+    const CopyCall call{request, demand_.home_load, at_floor_, base, bound, limits_.gain_rule, node_budget_};
     Tiles load = base;
     if (chooser_.choose(flow, slots_, call) > 0) load = install(flow, request, bound, decision);
+    else flow.restore(before_);
     nodes_ = chooser_.nodes();
     proven_ = chooser_.proven();
     decision.budget_hit = chooser_.budget_hit();
@@ -145,6 +148,7 @@ class TilePlanner::Impl {
   OpenSlots slots_;
   TileBounds bounds_;
   CopyChooser chooser_;
+  Flow::Saved at_floor_, before_;
   std::vector<int> activated_, cut_;
   std::int64_t proven_ = 0, nodes_ = 0;
 };

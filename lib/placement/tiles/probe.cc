@@ -6,6 +6,14 @@ namespace afore::placement::tiles {
 
 Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span<const std::uint8_t> pinned, int donor,
                              Tiles limit, Rule rule) {
+  Step best;
+  receivers_.clear();
+  for (int worker = 0; worker < flow.workers(); ++worker) {
+    if (flow.load(worker) >= limit || slots.room().open[worker] == 0) continue;
+    const int slot = slots.pick(flow, worker);
+    if (slot != OpenSlots::kNone) receivers_.emplace_back(worker, slot);
+  }
+  if (receivers_.empty()) return best;
   parts_.clear();
   const auto offer = [&](int id) {
     const int expert = flow.expert(id);
@@ -18,7 +26,6 @@ Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span
     if (flow.worker(flow.copy_id(nth)) == donor) offer(flow.copy_id(nth));
 
   const Tiles need = flow.load(donor) - limit;
-  Step best;
   while (!parts_.empty()) {
     const auto largest = std::max_element(parts_.begin(), parts_.end(), [&](int a, int b) {
       return flow.part(a) != flow.part(b) ? flow.part(a) < flow.part(b) : a > b;
@@ -28,17 +35,14 @@ Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span
     parts_.pop_back();
     const Tiles part = flow.part(from), wanted = std::min(part, need);
     Tiles best_room = 0;
-    for (int worker = 0; worker < flow.workers(); ++worker) {
+    for (const auto& [worker, slot] : receivers_) {
       const Tiles room = limit - flow.load(worker);
-      if (room <= 0 || slots.room().open[worker] == 0) continue;
       if (best.worker >= 0) {
         const bool fits = room >= wanted, best_fits = best_room >= wanted;
         const bool tighter = rule == Rule::best_fit && best_fits;
         if (tighter ? !fits || room >= best_room : room <= best_room) continue;
       }
       if (flow.holds(flow.expert(from), worker)) continue;
-      const int slot = slots.pick(flow, worker);
-      if (slot == OpenSlots::kNone) continue;
       best = {from, worker, slot, rule == Rule::whole_deficit ? std::min(part, room) : std::min(wanted, room)};
       best_room = room;
     }
@@ -50,10 +54,11 @@ Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span
 bool Probe::run(Flow& flow, OpenSlots& slots, std::span<const std::uint8_t> pinned, Tiles limit, Rule rule,
                 int most_copies) {
   made_.clear();
+  flow.open_all();
   while (true) {
     const int donor = flow.fullest();
     if (flow.load(donor) <= limit) return true;
-    if (flow.augment(donor, limit)) continue;
+    if (!made_.empty() && !flow.closed(donor) && flow.augment_open(donor, limit)) continue;
     if (static_cast<int>(made_.size()) == most_copies) return false;
     const Step step = best_step(flow, slots, pinned, donor, limit, rule);
     if (step.worker < 0) return false;
@@ -61,6 +66,7 @@ bool Probe::run(Flow& flow, OpenSlots& slots, std::span<const std::uint8_t> pinn
     const int id = flow.add(flow.expert(step.from), step.worker);
     flow.move(step.from, id, step.amount);
     made_.push_back({flow.expert(step.from), step.worker, step.slot});
+    flow.open_all();
   }
 }
 

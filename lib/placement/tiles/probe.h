@@ -3,6 +3,7 @@
 // fullest worker's largest part goes to a worker with room and an open slot. Three rules of whom to give how much.
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "placement/tiles/flow.h"
@@ -24,8 +25,8 @@ inline constexpr Rule kRules[] = {Rule::most_room, Rule::whole_deficit, Rule::be
 
 class Probe {
  public:
-  // The flow holds work that is to be kept where it fits. True: all loads are within `limit`, by the copies in made().
-  // Either way undo() must follow before the next run. `pinned` by expert, empty = none.
+  // The flow holds the most that paths alone do towards `limit`. True: all loads are within `limit`, by the copies in
+  // made(). Either way undo() must follow before the next run. `pinned` by expert, empty = none.
   bool run(Flow& flow, OpenSlots& slots, std::span<const std::uint8_t> pinned, Tiles limit, Rule rule, int most_copies);
   std::span<const Made> made() const { return made_; }
   // Takes the copies back; the work is undefined until the flow is restored.
@@ -41,6 +42,7 @@ class Probe {
 
   std::vector<Made> made_;
   std::vector<int> parts_;
+  std::vector<std::pair<int, int>> receivers_;  // worker and the slot a copy would take there
 };
 
 }  // namespace afore::placement::tiles
