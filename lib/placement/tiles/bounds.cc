@@ -178,6 +178,15 @@ void TileBounds::count_copies(const Room& room) {
   bound_ = low;
 }
 
+bool TileBounds::raise(const Flow& flow, const Room& room) {
+  closed_.clear();
+  for (int worker = 0; worker < flow.workers(); ++worker)
+    if (flow.closed(worker)) closed_.push_back(worker);
+  const Tiles before = bound_;
+  try_cut(flow, room, closed_);
+  return bound_ > before;
+}
+
 Tiles TileBounds::lower_bound(const Flow& flow, const Room& room, Tiles floor, Tiles reached,
                               std::span<const int> cut) {
   bound_ = floor;

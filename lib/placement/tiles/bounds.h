@@ -17,9 +17,13 @@ struct Room {
 
 class TileBounds {
  public:
-  // The best of volume (`floor`), the given cut, prefixes of workers by confined load, single workers, hot sets and the
-  // count of copies; up to 4 workers all cuts. Never above `reached`, a load some plan has.
+  // The best of volume (`floor`), the given cut, prefixes of workers by confined load,
+  // single workers, hot sets and the count of copies; up to 4 workers all cuts. Never above `reached`, a load some plan
+  // has.
   Tiles lower_bound(const Flow& flow, const Room& room, Tiles floor, Tiles reached, std::span<const int> cut);
+  // The bound, raised by what is closed() in the flow now: true where that proves more.
+  bool raise(const Flow& flow, const Room& room);
+  Tiles bound() const { return bound_; }
   // Ascending worker set whose confined work, less the largest experts copies could take out, proves the bound; empty
   // where another bound does.
   const std::vector<int>& cut() const { return cut_; }
@@ -35,7 +39,7 @@ class TileBounds {
   std::int64_t without_largest(std::int64_t total, int copies);
 
   Tiles bound_ = 0;
-  std::vector<int> cut_, order_, experts_, holders_, rank_;
+  std::vector<int> cut_, closed_, order_, experts_, holders_, rank_;
   std::vector<std::int64_t> confined_;  // by worker: tiles held there alone
   std::vector<int> first_, next_;
   std::vector<Tiles> pieces_, pool_;  // confined experts by worker, largest first where sorted

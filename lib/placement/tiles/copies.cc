@@ -65,7 +65,12 @@ int CopyChooser::fewest_copies(const Flow& flow, const OpenSlots& slots, Tiles l
 
 // All rules at one limit.
 bool CopyChooser::any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit) {
-  flow.restore(call.at_floor);
+  // From the split without copies the excess is spread over many donors, from the other start it is on few.
+  return any_rule(flow, slots, call, limit, call.at_floor) || any_rule(flow, slots, call, limit, call.at_base);
+}
+
+bool CopyChooser::any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit, const Flow::Saved& from) {
+  flow.restore(from);
   lower_to(flow, limit);
   flow.save(start_);
   const int fewest = fewest_copies(flow, slots, limit);

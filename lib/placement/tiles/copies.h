@@ -17,6 +17,7 @@ struct CopyCall {
   const Request& request;
   std::span<const Tiles> home_load;
   const Flow::Saved& at_floor;  // as far as paths go towards the mean load
+  const Flow::Saved& at_base;   // the split without copies
   Tiles base = 0;               // largest load without copies
   Tiles bound = 0;              // no plan is below
   bool gain_rule = true;
@@ -34,6 +35,7 @@ class CopyChooser {
 
  private:
   bool any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit);
+  bool any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit, const Flow::Saved& from);
   void scan(Flow& flow, OpenSlots& slots, const CopyCall& call);
   void close_gap(Flow& flow, OpenSlots& slots, const CopyCall& call);
   bool hopeless(const CopyCall& call, Tiles limit) const;

@@ -92,12 +92,20 @@ class TilePlanner::Impl {
 
   // The copies that pay, if any; the flow then holds the split over the placement after them. The lower bound.
   Tiles grow(Flow& flow, const Request& request, Tiles base, Tiles floor, Decision& decision) {
-    const Tiles bound = bounds_.lower_bound(flow, slots_.room(), floor, base, decision.cut);
+    bounds_.lower_bound(flow, slots_.room(), floor, base, decision.cut);
+    if (bounds_.bound() < base) {
+      flow.save(before_);
+      do {
+        flow.restore(at_floor_);
+        lower_to(flow, bounds_.bound());
+      } while (bounds_.raise(flow, slots_.room()));
+      flow.restore(before_);
+    }
+    const Tiles bound = bounds_.bound();
     decision.cut.assign(bounds_.cut().begin(), bounds_.cut().end());
     proven_ = bound;
     if (bound == base) return bound;
-    flow.save(before_);
-    const CopyCall call{request, demand_.home_load, at_floor_, base, bound, limits_.gain_rule, node_budget_};
+    const CopyCall call{request, demand_.home_load, at_floor_, before_, base, bound, limits_.gain_rule, node_budget_};
     Tiles load = base;
     if (chooser_.choose(flow, slots_, call) > 0) load = install(flow, request, bound, decision);
     else flow.restore(before_);
