@@ -67,6 +67,30 @@ void TileBounds::try_cut(const Flow& flow, const Room& room, std::span<const int
   cut_.assign(workers.begin(), workers.end());
 }
 
+// Workers that hold too little to be filled, even if the largest experts were copied to all of them, leave more to the
+// others.
+void TileBounds::try_fillable(const Flow& flow, const Room& room) {
+  const ReplicaTable& table = flow.standing().table;
+  reach_.assign(flow.workers(), 0);
+  for (const int expert : experts_)
+    for (int id = table.first(expert), end = id + table.count(expert); id < end; ++id)
+      reach_[table.worker(id)] += flow.tiles(expert);
+  const int most = std::min(*std::max_element(room.open.begin(), room.open.end()), static_cast<int>(experts_.size()));
+  pool_.resize(experts_.size());
+  std::transform(experts_.begin(), experts_.end(), pool_.begin(), [&](int expert) { return flow.tiles(expert); });
+  std::partial_sort(pool_.begin(), pool_.begin() + most, pool_.end(), std::greater<>());
+  for (int worker = 0; worker < flow.workers(); ++worker)
+    reach_[worker] = std::accumulate(pool_.begin(), pool_.begin() + std::min(most, room.open[worker]), reach_[worker]);
+  Tiles tried = -1;
+  while (bound_ > tried) {
+    tried = bound_;
+    closed_.clear();
+    for (int worker = 0; worker < flow.workers(); ++worker)
+      if (reach_[worker] >= bound_) closed_.push_back(worker);
+    if (std::ssize(closed_) < flow.workers()) try_cut(flow, room, closed_);
+  }
+}
+
 void TileBounds::try_prefixes(const Flow& flow, const Room& room) {
   const int workers = flow.workers();
   order_.resize(workers);
@@ -194,6 +218,7 @@ Tiles TileBounds::lower_bound(const Flow& flow, const Room& room, Tiles floor, T
   gather(flow);
   // Cuts first: where several bounds agree, the cut is the proof a reader can check by hand.
   try_cut(flow, room, cut);
+  if (bound_ < reached) try_fillable(flow, room);
   if (bound_ < reached) try_prefixes(flow, room);
   if (bound_ < reached && flow.workers() <= kAllCuts) try_all_cuts(flow, room);
   const Tiles by_cut = bound_;

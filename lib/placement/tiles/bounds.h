@@ -17,9 +17,9 @@ struct Room {
 
 class TileBounds {
  public:
-  // The best of volume (`floor`), the given cut, prefixes of workers by confined load,
-  // single workers, hot sets and the count of copies; up to 4 workers all cuts. Never above `reached`, a load some plan
-  // has.
+  // The best of volume (`floor`), the given cut, all but the workers that cannot be filled, prefixes of workers by
+  // confined load, single workers, hot sets and the count of copies; up to 4 workers all cuts. Never above `reached`, a
+  // load some plan has.
   Tiles lower_bound(const Flow& flow, const Room& room, Tiles floor, Tiles reached, std::span<const int> cut);
   // The bound, raised by what is closed() in the flow now: true where that proves more.
   bool raise(const Flow& flow, const Room& room);
@@ -30,6 +30,7 @@ class TileBounds {
 
  private:
   void gather(const Flow& flow);
+  void try_fillable(const Flow& flow, const Room& room);
   void try_prefixes(const Flow& flow, const Room& room);
   void try_all_cuts(const Flow& flow, const Room& room);
   void try_cut(const Flow& flow, const Room& room, std::span<const int> workers);
@@ -41,6 +42,7 @@ class TileBounds {
   Tiles bound_ = 0;
   std::vector<int> cut_, closed_, order_, experts_, holders_, rank_;
   std::vector<std::int64_t> confined_;  // by worker: tiles held there alone
+  std::vector<std::int64_t> reach_;     // by worker: tiles of all experts held there, and of copies it may get
   std::vector<int> first_, next_;
   std::vector<Tiles> pieces_, pool_;  // confined experts by worker, largest first where sorted
   std::vector<int> last_;             // by expert

@@ -11,41 +11,48 @@ constexpr Tiles kSingleSteps = 3;  // limits tried one by one before the steps g
 
 }  // namespace
 
-Nanos CopyChooser::exposed(const CopyCall& call, std::size_t copies) {
-  if (!call.gain_rule) return 0;
-  copies_.clear();
-  for (std::size_t i = 0; i < copies; ++i)
-    copies_.push_back({offered_[i].expert, call.request.placement.primary(offered_[i].expert), offered_[i].worker, 0});
-  return std::max<Nanos>(
-      0, migration_ns(copies_, call.request.placement.workers(), call.request.cost) - call.request.window_ns);
+namespace {
+
+Nanos per_tile(const CopyCall& call) { return std::max<Nanos>(1, call.request.cost.c1_ns); }
+
+}  // namespace
+
+Nanos net_gain(const CopyCall& call, std::span<const Made> copies, Tiles load, std::vector<Copy>& scratch) {
+  const Nanos saved = per_tile(call) * (call.base - load);
+  if (!call.gain_rule) return saved;
+  scratch.clear();
+  for (const Made& made : copies)
+    scratch.push_back({made.expert, call.request.placement.primary(made.expert), made.worker, 0});
+  const Nanos migration = migration_ns(scratch, call.request.placement.workers(), call.request.cost);
+  return saved - std::max<Nanos>(0, migration - call.request.window_ns);
 }
 
 // At least one copy is made.
 Nanos CopyChooser::most_gain(const CopyCall& call, Tiles limit) const {
   const Nanos least_exposed =
       call.gain_rule ? std::max<Nanos>(0, call.request.cost.copy_ns - call.request.window_ns) : 0;
-  return std::max<Nanos>(1, call.request.cost.c1_ns) * (call.base - limit) - least_exposed;
+  return per_tile(call) * (call.base - limit) - least_exposed;
 }
 
 // Offers the copies in offered_, which reach `limit`. A prefix that reached it would have ended the search there; so
 // only where copies are exposed are prefixes worth a look, each with the load it reaches by an exact split.
 void CopyChooser::consider(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit) {
-  const Nanos per_tile = std::max<Nanos>(1, call.request.cost.c1_ns);
-  const auto offer = [&](std::size_t copies, Tiles load, Nanos hidden_not) {
-    const Nanos gain = per_tile * (call.base - load) - hidden_not;
-    if (gain <= 0 || gain < best_gain_ || (gain == best_gain_ && copies >= chosen_.size())) return;
+  const auto offer = [&](std::size_t copies, Tiles load) {
+    const std::span<const Made> prefix = std::span(offered_).first(copies);
+    const Nanos gain = net_gain(call, prefix, load, copies_);
+    if (gain <= 0 || gain < best_gain_ || (gain == best_gain_ && copies >= chosen_.size())) return gain;
     best_gain_ = gain;
     best_load_ = load;
-    chosen_.assign(offered_.begin(), offered_.begin() + static_cast<std::ptrdiff_t>(copies));
+    chosen_.assign(prefix.begin(), prefix.end());
+    return gain;
   };
-  const Nanos exposed_ns = exposed(call, offered_.size());
-  if (exposed_ns == 0) return offer(offered_.size(), limit, 0);
+  if (offer(offered_.size(), limit) == per_tile(call) * (call.base - limit)) return;
   for (std::size_t copies = 1; copies <= offered_.size(); ++copies) {
     const Made& made = offered_[copies - 1];
     slots.take(flow, made.slot);
     flow.add(made.expert, made.worker);
     flow.restart(call.home_load);
-    offer(copies, split(flow, call.bound, cut_), exposed(call, copies));
+    offer(copies, split(flow, call.bound, cut_));
   }
   for (auto made = offered_.rbegin(); made != offered_.rend(); ++made) {
     flow.drop_copy();

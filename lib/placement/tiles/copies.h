@@ -24,6 +24,10 @@ struct CopyCall {
   std::int64_t node_budget = 0;
 };
 
+// G = c1*(base - load) - max(0, migration - window), the last only with the gain rule. `scratch` is room for the
+// copies.
+Nanos net_gain(const CopyCall& call, std::span<const Made> copies, Tiles load, std::vector<Copy>& scratch);
+
 class CopyChooser {
  public:
   // Returns how many copies stand in chosen(); 0: none pays. The work in the flow is undefined afterwards.
@@ -40,7 +44,6 @@ class CopyChooser {
   void close_gap(Flow& flow, OpenSlots& slots, const CopyCall& call);
   bool hopeless(const CopyCall& call, Tiles limit) const;
   void consider(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit);
-  Nanos exposed(const CopyCall& call, std::size_t copies);
   int fewest_copies(const Flow& flow, const OpenSlots& slots, Tiles limit) const;
   Nanos most_gain(const CopyCall& call, Tiles limit) const;
 

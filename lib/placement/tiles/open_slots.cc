@@ -36,6 +36,16 @@ int OpenSlots::pick(const Flow& flow, int worker) const {
   return best;
 }
 
+int OpenSlots::pick_working(const Flow& flow, int worker) const {
+  int best = kNone;
+  for (int i = standing_->slot_first[worker]; i < standing_->slot_first[worker + 1]; ++i) {
+    const int replica = standing_->slots[i].replica;
+    if (closed_[i] || replica == Standing::kNone || flow.part(replica) == 0) continue;
+    if (best == kNone || flow.part(replica) < flow.part(standing_->slots[best].replica)) best = i;
+  }
+  return best;
+}
+
 void OpenSlots::take(Flow& flow, int slot) {
   closed_[slot] = 1;
   if (standing_->slots[slot].replica != Standing::kNone) flow.retire(standing_->slots[slot].replica);

@@ -21,6 +21,8 @@ class OpenSlots {
   // The slot a copy to `worker` takes: the first empty one, else the least recently used whose replica has no work in
   // the flow, and none that was taken. kNone where there is none. Index into standing.slots.
   int pick(const Flow& flow, int worker) const;
+  // Of the slots whose replica has work, the one with least; kNone where there is none.
+  int pick_working(const Flow& flow, int worker) const;
   // Takes it; its replica leaves the flow.
   void take(Flow& flow, int slot);
   void release(Flow& flow, int slot);

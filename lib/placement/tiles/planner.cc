@@ -6,6 +6,7 @@
 #include "placement/tiles/bounds.h"
 #include "placement/tiles/copies.h"
 #include "placement/tiles/emit.h"
+#include "placement/tiles/install.h"
 #include "placement/tiles/split.h"
 #include "util/error.h"
 
@@ -107,36 +108,19 @@ class TilePlanner::Impl {
     if (bound == base) return bound;
     const CopyCall call{request, demand_.home_load, at_floor_, before_, base, bound, limits_.gain_rule, node_budget_};
     Tiles load = base;
-    if (chooser_.choose(flow, slots_, call) > 0) load = install(flow, request, bound, decision);
-    else flow.restore(before_);
+    if (chooser_.choose(flow, slots_, call) > 0) {
+      load = installer_.install(flow, slots_, call, chooser_.chosen());
+      for (const Made& made : installer_.copies())
+        decision.copies.push_back(
+            {made.expert, request.placement.primary(made.expert), made.worker, slots_.slot(made.slot).slot});
+    } else {
+      flow.restore(before_);
+    }
     nodes_ = chooser_.nodes();
     proven_ = chooser_.proven();
     decision.budget_hit = chooser_.budget_hit();
     decision.certified = load == bound;
     return bound;
-  }
-
-  Tiles install(Flow& flow, const Request& request, Tiles bound, Decision& decision) {
-    for (const Made& made : chooser_.chosen()) {
-      slots_.take(flow, made.slot);
-      flow.add(made.expert, made.worker);
-    }
-    flow.restart(demand_.home_load);
-    const Tiles load = split(flow, bound, cut_);
-    merge_parts(flow, load);
-    // Which replicas are idle is known now: each copy's slot is chosen again by the rule. Copies left without work are
-    // not made.
-    for (const Made& made : chooser_.chosen()) slots_.release(flow, made.slot);
-    int nth = 0;
-    for (const Made& made : chooser_.chosen()) {
-      if (flow.part(flow.copy_id(nth++)) == 0) continue;
-      const int slot = slots_.pick(flow, made.worker);
-      AFORE_CHECK(slot != OpenSlots::kNone, "a copy has no slot");
-      slots_.take(flow, slot);
-      decision.copies.push_back(
-          {made.expert, request.placement.primary(made.expert), made.worker, slots_.slot(slot).slot});
-    }
-    return load;
   }
 
   // Beyond 32 bits only what stands is split.
@@ -156,8 +140,9 @@ class TilePlanner::Impl {
   OpenSlots slots_;
   TileBounds bounds_;
   CopyChooser chooser_;
+  Installer installer_;
   Flow::Saved at_floor_, before_;
-  std::vector<int> activated_, cut_;
+  std::vector<int> activated_;
   std::int64_t proven_ = 0, nodes_ = 0;
 };
 

@@ -4,16 +4,7 @@
 
 namespace afore::placement::tiles {
 
-Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span<const std::uint8_t> pinned, int donor,
-                             Tiles limit, Rule rule) {
-  Step best;
-  receivers_.clear();
-  for (int worker = 0; worker < flow.workers(); ++worker) {
-    if (flow.load(worker) >= limit || slots.room().open[worker] == 0) continue;
-    const int slot = slots.pick(flow, worker);
-    if (slot != OpenSlots::kNone) receivers_.emplace_back(worker, slot);
-  }
-  if (receivers_.empty()) return best;
+void Probe::list_parts(const Flow& flow, std::span<const std::uint8_t> pinned, int donor) {
   parts_.clear();
   const auto offer = [&](int id) {
     const int expert = flow.expert(id);
@@ -24,7 +15,41 @@ Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span
     if (flow.alive(id)) offer(id);
   for (int nth = 0; nth < flow.copies(); ++nth)
     if (flow.worker(flow.copy_id(nth)) == donor) offer(flow.copy_id(nth));
+}
 
+Probe::Step Probe::best_exchange(Flow& flow, const OpenSlots& slots, int donor, Tiles limit) {
+  Step best;
+  Tiles best_gain = 0, lost = 0;
+  for (int worker = 0; worker < flow.workers(); ++worker) {
+    if (worker == donor || slots.room().open[worker] == 0 || flow.closed(worker)) continue;
+    const int slot = slots.pick_working(flow, worker);
+    if (slot == OpenSlots::kNone) continue;
+    const Tiles here = flow.part(slots.slot(slot).replica), room = limit - flow.load(worker) + here;
+    for (const int from : parts_) {
+      const Tiles amount = std::min({flow.part(from), room, flow.load(donor) - limit + here});
+      if (amount - here <= best_gain || flow.holds(flow.expert(from), worker)) continue;
+      best_gain = amount - here;
+      lost = here;
+      best = {from, worker, slot, amount};
+    }
+  }
+  if (best.worker < 0) return best;
+  const int evicted = slots.slot(best.slot).replica;
+  flow.move(evicted, flow.standing().table.first(flow.expert(evicted)), lost);
+  return best;
+}
+
+Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span<const std::uint8_t> pinned, int donor,
+                             Tiles limit, Rule rule) {
+  Step best;
+  receivers_.clear();
+  for (int worker = 0; worker < flow.workers(); ++worker) {
+    if (flow.load(worker) >= limit || slots.room().open[worker] == 0) continue;
+    const int slot = slots.pick(flow, worker);
+    if (slot != OpenSlots::kNone) receivers_.emplace_back(worker, slot);
+  }
+  if (receivers_.empty()) return best;
+  list_parts(flow, pinned, donor);
   const Tiles need = flow.load(donor) - limit;
   while (!parts_.empty()) {
     const auto largest = std::max_element(parts_.begin(), parts_.end(), [&](int a, int b) {
@@ -60,7 +85,11 @@ bool Probe::run(Flow& flow, OpenSlots& slots, std::span<const std::uint8_t> pinn
     if (flow.load(donor) <= limit) return true;
     if (!made_.empty() && !flow.closed(donor) && flow.augment_open(donor, limit)) continue;
     if (static_cast<int>(made_.size()) == most_copies) return false;
-    const Step step = best_step(flow, slots, pinned, donor, limit, rule);
+    Step step = best_step(flow, slots, pinned, donor, limit, rule);
+    if (step.worker < 0) {
+      list_parts(flow, pinned, donor);
+      step = best_exchange(flow, slots, donor, limit);
+    }
     if (step.worker < 0) return false;
     slots.take(flow, step.slot);
     const int id = flow.add(flow.expert(step.from), step.worker);

@@ -37,6 +37,9 @@ class Probe {
     int from = -1, worker = -1, slot = -1;
     Tiles amount = 0;
   };
+  void list_parts(const Flow& flow, std::span<const std::uint8_t> pinned, int donor);
+  // A copy over a replica with work, which goes back to the primary: where the copy brings more than that.
+  Step best_exchange(Flow& flow, const OpenSlots& slots, int donor, Tiles limit);
   Step best_step(const Flow& flow, const OpenSlots& slots, std::span<const std::uint8_t> pinned, int donor, Tiles limit,
                  Rule rule);
 
