@@ -1,13 +1,15 @@
 #include "placement/tiles/bounds.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 
 namespace afore::placement::tiles {
 namespace {
 
-constexpr int kAllCuts = 4;    // workers up to which every cut is tried
+constexpr int kAllCuts = 4;  // workers up to which every cut is tried
+constexpr int kFewCopies = 8;
 constexpr int kPrefixes = 64;  // cuts by confined load tried where copies are allowed
 
 }  // namespace
@@ -36,6 +38,16 @@ void TileBounds::gather(const Flow& flow) {
 std::int64_t TileBounds::without_largest(std::int64_t total, int copies) {
   if (copies >= static_cast<int>(pool_.size())) return 0;
   if (copies == 0) return total;
+  std::array<Tiles, kFewCopies> largest{};
+  if (copies <= kFewCopies) {  // one pass, the smallest of the largest kept last
+    for (const Tiles tiles : pool_) {
+      if (tiles <= largest[copies - 1]) continue;
+      int at = copies - 1;
+      for (; at > 0 && largest[at - 1] < tiles; --at) largest[at] = largest[at - 1];
+      largest[at] = tiles;
+    }
+    return total - std::accumulate(largest.begin(), largest.begin() + copies, std::int64_t{0});
+  }
   std::nth_element(pool_.begin(), pool_.begin() + copies, pool_.end(), std::greater<>());
   return total - std::accumulate(pool_.begin(), pool_.begin() + copies, std::int64_t{0});
 }
@@ -129,27 +141,11 @@ void TileBounds::try_prefixes(const Flow& flow, const Room& room) {
 }
 
 void TileBounds::try_all_cuts(const Flow& flow, const Room& room) {
-  const int workers = flow.workers();
-  held_by_.assign(flow.experts(), 0);
-  const ReplicaTable& table = flow.standing().table;
-  std::sort(experts_.begin(), experts_.end(),
-            [&](int a, int b) { return flow.tiles(a) != flow.tiles(b) ? flow.tiles(a) > flow.tiles(b) : a < b; });
-  for (const int expert : experts_)
-    for (int id = table.first(expert), end = id + table.count(expert); id < end; ++id)
-      held_by_[expert] |= 1u << table.worker(id);
-  for (std::uint32_t set = 1; set + 1 < 1u << workers; ++set) {
-    int copies = room.total, members = 0;
-    for (int worker = 0; worker < workers; ++worker)
-      if (set >> worker & 1u) copies -= room.open[worker], ++members;
-    copies = std::min(copies, room.copies);
-    std::int64_t left = 0;
-    for (const int expert : experts_)
-      if ((held_by_[expert] & ~set) == 0 && copies-- <= 0) left += flow.tiles(expert);
-    if (ceil_div(left, members) <= bound_) continue;
-    bound_ = static_cast<Tiles>(ceil_div(left, members));
-    cut_.clear();
-    for (int worker = 0; worker < workers; ++worker)
-      if (set >> worker & 1u) cut_.push_back(worker);
+  for (std::uint32_t set = 1; set + 1 < 1u << flow.workers(); ++set) {
+    closed_.clear();
+    for (int worker = 0; worker < flow.workers(); ++worker)
+      if (set >> worker & 1u) closed_.push_back(worker);
+    if (closed_.size() > 1) try_cut(flow, room, closed_);  // single workers: count_copies
   }
 }
 

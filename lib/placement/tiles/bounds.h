@@ -46,7 +46,6 @@ class TileBounds {
   std::vector<int> first_, next_;
   std::vector<Tiles> pieces_, pool_;  // confined experts by worker, largest first where sorted
   std::vector<int> last_;             // by expert
-  std::vector<std::uint32_t> held_by_;
   std::vector<std::uint8_t> inside_;
 };
 

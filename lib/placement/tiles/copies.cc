@@ -139,17 +139,28 @@ void CopyChooser::close_gap(Flow& flow, OpenSlots& slots, const CopyCall& call) 
   }
 }
 
-int CopyChooser::choose(Flow& flow, OpenSlots& slots, const CopyCall& call) {
+bool CopyChooser::at_once(Flow& flow, OpenSlots& slots, const CopyCall& call) {
   chosen_.clear();
   best_gain_ = 0;
   best_load_ = call.base;
   proven_ = call.bound;
   nodes_ = 0;
   budget_hit_ = false;
-  if (slots.room().copies == 0 || most_gain(call, call.bound) <= 0) return 0;
+  flow.restore(call.at_floor);
+  const bool reached = probe_.run(flow, slots, call.request.pinned, call.bound, kRules[0], slots.room().copies);
+  offered_.assign(probe_.made().begin(), probe_.made().end());
+  probe_.undo(flow, slots);
+  if (!reached || net_gain(call, offered_, call.bound, copies_) != per_tile(call) * (call.base - call.bound))
+    return false;
+  consider(flow, slots, call, call.bound);
+  return true;
+}
+
+void CopyChooser::choose(Flow& flow, OpenSlots& slots, const CopyCall& call) {
+  proven_ = call.bound;
+  if (most_gain(call, call.bound) <= 0) return;
   scan(flow, slots, call);
   if (call.node_budget > 0) close_gap(flow, slots, call);
-  return static_cast<int>(chosen_.size());
 }
 
 }  // namespace afore::placement::tiles

@@ -30,8 +30,11 @@ Nanos net_gain(const CopyCall& call, std::span<const Made> copies, Tiles load, s
 
 class CopyChooser {
  public:
-  // Returns how many copies stand in chosen(); 0: none pays. The work in the flow is undefined afterwards.
-  int choose(Flow& flow, OpenSlots& slots, const CopyCall& call);
+  // One quick try for call.bound; true: it is reached, all copies hidden, by chosen(). Before choose(), for each
+  // target.
+  bool at_once(Flow& flow, OpenSlots& slots, const CopyCall& call);
+  // Fills chosen(); empty: nothing pays. Of both, the work in the flow is undefined afterwards.
+  void choose(Flow& flow, OpenSlots& slots, const CopyCall& call);
   std::span<const Made> chosen() const { return chosen_; }
   Tiles proven() const { return proven_; }  // no plan is below, however reached
   std::int64_t nodes() const { return nodes_; }

@@ -98,34 +98,11 @@ void Flow::push(int worker, Tiles limit) {
   });
 }
 
-template <bool kOpenOnly>
-bool Flow::walk(int worker, Tiles limit) {
-  ++stamp_;
-  queue_[0] = worker;
-  queued_ = 1;
-  seen_[worker] = stamp_;
-  int sink = kNone;
-  for (int head = 0; head < queued_ && sink < 0; ++head) {
-    on_worker(queue_[head], [&](int from) {
-      const int expert = expert_[from];
-      if (part_[from] == 0 || seen_expert_[expert] == stamp_) return false;
-      seen_expert_[expert] = stamp_;
-      return of_expert(expert, [&](int to) {
-        const int target = worker_[to];
-        if (seen_[target] == stamp_ || (kOpenOnly && closed(target))) return false;
-        seen_[target] = stamp_;
-        from_[target] = from;
-        to_[target] = to;
-        queue_[queued_++] = target;
-        // Among the neighbours within reach, the emptiest takes the most in one step.
-        if (load_[target] < limit && (sink < 0 || load_[target] < load_[sink])) sink = target;
-        return false;
-      });
-    });
-  }
-  if (sink < 0) return false;
+// Along the path that reached `sink`; false: a step of it has no work left.
+bool Flow::send(int worker, int sink, Tiles limit) {
   Tiles amount = std::min(load_[worker] - limit, limit - load_[sink]);
   for (int at = sink; at != worker; at = worker_[from_[at]]) amount = std::min(amount, part_[from_[at]]);
+  if (amount == 0) return false;
   for (int at = sink; at != worker;) {
     const int before = worker_[from_[at]];
     move(from_[at], to_[at], amount);
@@ -134,10 +111,44 @@ bool Flow::walk(int worker, Tiles limit) {
   return true;
 }
 
-bool Flow::augment(int worker, Tiles limit) { return walk<false>(worker, limit); }
+// Breadth first, and on after each sink: what a step sends leaves no new way out of the workers seen, since all holders
+// of its expert were seen with it. Only a sink that was missed, its path used up, needs another walk.
+template <bool kOpenOnly>
+bool Flow::walk(int worker, Tiles limit) {
+  bool missed = true;
+  while (missed) {
+    missed = false;
+    ++stamp_;
+    queue_[0] = worker;
+    queued_ = 1;
+    seen_[worker] = stamp_;
+    for (int head = 0; head < queued_; ++head) {
+      const bool done = on_worker(queue_[head], [&](int from) {
+        const int expert = expert_[from];
+        if (part_[from] == 0 || seen_expert_[expert] == stamp_) return false;
+        seen_expert_[expert] = stamp_;
+        return of_expert(expert, [&](int to) {
+          const int target = worker_[to];
+          if (seen_[target] == stamp_ || (kOpenOnly && closed(target))) return false;
+          seen_[target] = stamp_;
+          from_[target] = from;
+          to_[target] = to;
+          queue_[queued_++] = target;
+          if (load_[target] >= limit) return false;
+          if (!send(worker, target, limit) || load_[target] < limit) missed = true;
+          return load_[worker] <= limit;
+        });
+      });
+      if (done) return true;
+    }
+  }
+  return false;
+}
 
-bool Flow::augment_open(int worker, Tiles limit) {
-  if (walk<true>(worker, limit)) return true;
+bool Flow::lower(int worker, Tiles limit) { return load_[worker] <= limit || walk<false>(worker, limit); }
+
+bool Flow::lower_open(int worker, Tiles limit) {
+  if (load_[worker] <= limit || walk<true>(worker, limit)) return true;
   for (const int inside : reached()) closed_[inside] = closed_stamp_;
   return false;
 }

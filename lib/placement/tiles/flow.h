@@ -61,12 +61,12 @@ class Flow {
   }
   // Excess over `limit` to other holders of what the worker has, directly.
   void push(int worker, Tiles limit);
-  // One residual path from a worker above `limit` to one below it. False: there is none, and then reached() is closed:
-  // all work on it is confined to it, and all its loads are at least `limit`.
-  bool augment(int worker, Tiles limit);
+  // Lowers a worker towards `limit` by residual paths to workers below it. False: it stays above, and then reached() is
+  // closed: all work on it is confined to it, and all its loads are at least `limit`.
+  bool lower(int worker, Tiles limit);
   // The same, not entering workers that this found closed under the same limit since the last open_all(). Then all that
   // it found closed is one closed set.
-  bool augment_open(int worker, Tiles limit);
+  bool lower_open(int worker, Tiles limit);
   void open_all() { ++closed_stamp_; }
   bool closed(int worker) const { return closed_[worker] == closed_stamp_; }
   std::span<const int> reached() const { return std::span(queue_).first(queued_); }
@@ -89,6 +89,7 @@ class Flow {
   void bind(const Standing& standing);
   template <bool kOpenOnly>
   bool walk(int worker, Tiles limit);
+  bool send(int worker, int sink, Tiles limit);
 
   const Standing* standing_ = nullptr;
   std::uint64_t version_ = 0;

@@ -50,18 +50,14 @@ class TilePlanner::Impl {
     flow.reset(layer.standing, demand_.tiles, demand_.home_load);
     const bool may_copy = limits_.copy_budget > 0;
     const Tiles base = split(flow, floor, decision.cut, may_copy ? &at_floor_ : nullptr);
-    merge_parts(flow, base);
     decision.max_tiles_before = base;
-    decision.ffn_ns_before = slowest_ns(flow, demand_, request, activated_);
     decision.lower_bound_ns = volume_bound_ns(demand_, request);
-
-    Tiles bound = base;
-    proven_ = base;
-    if (base > floor && may_copy) {
-      slots_.reset(layer.standing, request.busy, request.last_used, limits_.copy_budget);
-      if (slots_.room().copies > 0) bound = grow(flow, request, base, floor, decision);
+    decision.lower_bound_tiles = proven_ = base;
+    if (base > floor && may_copy) grow(layer.standing, flow, request, floor, decision);
+    if (decision.copies.empty()) {
+      merge_parts(flow, base);
+      decision.ffn_ns_before = slowest_ns(flow, demand_, request, activated_);
     }
-    decision.lower_bound_tiles = bound;
     emit(flow, demand_, decision.assignment);
   }
 
@@ -91,36 +87,48 @@ class TilePlanner::Impl {
     decision.certified = true;
   }
 
-  // The copies that pay, if any; the flow then holds the split over the placement after them. The lower bound.
-  Tiles grow(Flow& flow, const Request& request, Tiles base, Tiles floor, Decision& decision) {
-    bounds_.lower_bound(flow, slots_.room(), floor, base, decision.cut);
-    if (bounds_.bound() < base) {
-      flow.save(before_);
-      do {
-        flow.restore(at_floor_);
-        lower_to(flow, bounds_.bound());
-      } while (bounds_.raise(flow, slots_.room()));
-      flow.restore(before_);
+  // The copies that pay, if any; the flow then holds the split over the placement after them.
+  void grow(const Standing& standing, Flow& flow, const Request& request, Tiles floor, Decision& decision) {
+    slots_.reset(standing, request.busy, request.last_used, limits_.copy_budget);
+    if (slots_.room().copies == 0) return;
+    const auto base = static_cast<Tiles>(decision.max_tiles_before);
+    flow.save(before_);
+    decision.ffn_ns_before = slowest_ns(flow, demand_, request, activated_);
+    CopyCall call{request, demand_.home_load, at_floor_, before_, base, floor, limits_.gain_rule, node_budget_};
+    // Most targets get to the mean at once, and then no other bound is needed.
+    if (chooser_.at_once(flow, slots_, call)) {
+      decision.cut.clear();
+    } else {
+      call.bound = bound(flow, floor, base, decision);
+      if (call.bound < base) chooser_.choose(flow, slots_, call);
     }
-    const Tiles bound = bounds_.bound();
-    decision.cut.assign(bounds_.cut().begin(), bounds_.cut().end());
-    proven_ = bound;
-    if (bound == base) return bound;
-    const CopyCall call{request, demand_.home_load, at_floor_, before_, base, bound, limits_.gain_rule, node_budget_};
+    decision.lower_bound_tiles = call.bound;
+    nodes_ = chooser_.nodes();
+    proven_ = std::max(call.bound, chooser_.proven());
+    decision.budget_hit = chooser_.budget_hit();
     Tiles load = base;
-    if (chooser_.choose(flow, slots_, call) > 0) {
+    if (chooser_.chosen().empty()) {
+      flow.restore(before_);
+    } else {
       load = installer_.install(flow, slots_, call, chooser_.chosen());
       for (const Made& made : installer_.copies())
         decision.copies.push_back(
             {made.expert, request.placement.primary(made.expert), made.worker, slots_.slot(made.slot).slot});
-    } else {
-      flow.restore(before_);
     }
-    nodes_ = chooser_.nodes();
-    proven_ = chooser_.proven();
-    decision.budget_hit = chooser_.budget_hit();
-    decision.certified = load == bound;
-    return bound;
+    decision.certified = load == call.bound;
+  }
+
+  // Bounds of the placement, then of what stays closed when loads are lowered to the bound itself.
+  Tiles bound(Flow& flow, Tiles floor, Tiles base, Decision& decision) {
+    flow.restore(before_);
+    bounds_.lower_bound(flow, slots_.room(), floor, base, decision.cut);
+    while (bounds_.bound() < base) {
+      flow.restore(at_floor_);
+      lower_to(flow, bounds_.bound());
+      if (!bounds_.raise(flow, slots_.room())) break;
+    }
+    decision.cut.assign(bounds_.cut().begin(), bounds_.cut().end());
+    return bounds_.bound();
   }
 
   // Beyond 32 bits only what stands is split.

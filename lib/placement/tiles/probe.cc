@@ -44,9 +44,7 @@ Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span
   Step best;
   receivers_.clear();
   for (int worker = 0; worker < flow.workers(); ++worker) {
-    if (flow.load(worker) >= limit || slots.room().open[worker] == 0) continue;
-    const int slot = slots.pick(flow, worker);
-    if (slot != OpenSlots::kNone) receivers_.emplace_back(worker, slot);
+    if (flow.load(worker) < limit && slots.room().open[worker] > 0) receivers_.push_back(worker);
   }
   if (receivers_.empty()) return best;
   list_parts(flow, pinned, donor);
@@ -60,7 +58,7 @@ Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span
     parts_.pop_back();
     const Tiles part = flow.part(from), wanted = std::min(part, need);
     Tiles best_room = 0;
-    for (const auto& [worker, slot] : receivers_) {
+    for (const int worker : receivers_) {
       const Tiles room = limit - flow.load(worker);
       if (best.worker >= 0) {
         const bool fits = room >= wanted, best_fits = best_room >= wanted;
@@ -68,6 +66,8 @@ Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span
         if (tighter ? !fits || room >= best_room : room <= best_room) continue;
       }
       if (flow.holds(flow.expert(from), worker)) continue;
+      const int slot = slots.pick(flow, worker);
+      if (slot == OpenSlots::kNone) continue;
       best = {from, worker, slot, rule == Rule::whole_deficit ? std::min(part, room) : std::min(wanted, room)};
       best_room = room;
     }
@@ -83,7 +83,7 @@ bool Probe::run(Flow& flow, OpenSlots& slots, std::span<const std::uint8_t> pinn
   while (true) {
     const int donor = flow.fullest();
     if (flow.load(donor) <= limit) return true;
-    if (!made_.empty() && !flow.closed(donor) && flow.augment_open(donor, limit)) continue;
+    if (!made_.empty() && !flow.closed(donor) && flow.lower_open(donor, limit)) continue;
     if (static_cast<int>(made_.size()) == most_copies) return false;
     Step step = best_step(flow, slots, pinned, donor, limit, rule);
     if (step.worker < 0) {

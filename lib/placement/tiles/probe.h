@@ -3,7 +3,6 @@
 // fullest worker's largest part goes to a worker with room and an open slot. Three rules of whom to give how much.
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "placement/tiles/flow.h"
@@ -44,8 +43,7 @@ class Probe {
                  Rule rule);
 
   std::vector<Made> made_;
-  std::vector<int> parts_;
-  std::vector<std::pair<int, int>> receivers_;  // worker and the slot a copy would take there
+  std::vector<int> parts_, receivers_;
 };
 
 }  // namespace afore::placement::tiles

@@ -8,11 +8,7 @@ bool lower_to(Flow& flow, Tiles limit) {
   flow.open_all();
   bool reached = true;
   for (int worker = 0; worker < flow.workers(); ++worker)
-    while (flow.load(worker) > limit)
-      if (flow.closed(worker) || !flow.augment_open(worker, limit)) {
-        reached = false;
-        break;
-      }
+    if (flow.load(worker) > limit && (flow.closed(worker) || !flow.lower_open(worker, limit))) reached = false;
   return reached;
 }
 
@@ -32,8 +28,7 @@ Tiles split(Flow& flow, Tiles floor, std::vector<int>& cut, Flow::Saved* at_floo
   }
   auto limit = static_cast<Tiles>(ceil_div(confined, std::ssize(cut)));
   const auto lower = [&](int worker) {
-    while (flow.load(worker) > limit) {
-      if (flow.augment(worker, limit)) continue;
+    while (!flow.lower(worker, limit)) {
       confined = 0;
       for (const int inside : flow.reached()) confined += flow.load(inside);
       limit = static_cast<Tiles>(ceil_div(confined, std::ssize(flow.reached())));
@@ -49,14 +44,21 @@ Tiles split(Flow& flow, Tiles floor, std::vector<int>& cut, Flow::Saved* at_floo
 
 bool split_within(Flow& flow, Tiles limit) {
   for (int worker = 0; worker < flow.workers(); ++worker)
-    while (flow.load(worker) > limit)
-      if (!flow.augment(worker, limit)) return false;
+    if (!flow.lower(worker, limit)) return false;
   return true;
 }
 
 void merge_parts(Flow& flow, Tiles limit) {
   const auto merge = [&](int expert) {
     if (flow.part(flow.standing().table.first(expert)) == flow.tiles(expert)) return;
+    Tiles least = flow.tiles(expert), most_room = 0;
+    flow.of_expert(expert, [&](int id) {
+      if (flow.part(id) == 0) return false;
+      least = std::min(least, flow.part(id));
+      most_room = std::max(most_room, limit - flow.load(flow.worker(id)));
+      return false;
+    });
+    if (most_room < least || least == flow.tiles(expert)) return;
     flow.of_expert(expert, [&](int from) {
       const Tiles part = flow.part(from);
       if (part == 0 || part == flow.tiles(expert)) return false;
