@@ -79,6 +79,7 @@ bool CopyChooser::any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, T
 bool CopyChooser::any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit, const Flow::Saved& from) {
   flow.restore(from);
   lower_to(flow, limit);
+  merge_parts(flow, limit);  // idle replicas give their slots
   flow.save(start_);
   const int fewest = fewest_copies(flow, slots, limit);
   bool reached = false;
@@ -147,6 +148,7 @@ bool CopyChooser::at_once(Flow& flow, OpenSlots& slots, const CopyCall& call) {
   nodes_ = 0;
   budget_hit_ = false;
   flow.restore(call.at_floor);
+  merge_parts(flow, call.bound);
   const bool reached = probe_.run(flow, slots, call.request.pinned, call.bound, kRules[0], slots.room().copies);
   offered_.assign(probe_.made().begin(), probe_.made().end());
   probe_.undo(flow, slots);

@@ -123,7 +123,9 @@ bool Flow::walk(int worker, Tiles limit) {
     queued_ = 1;
     seen_[worker] = stamp_;
     for (int head = 0; head < queued_; ++head) {
-      const bool done = on_worker(queue_[head], [&](int from) {
+      const int found = queued_;
+      bool sinks = false;
+      on_worker(queue_[head], [&](int from) {
         const int expert = expert_[from];
         if (part_[from] == 0 || seen_expert_[expert] == stamp_) return false;
         seen_expert_[expert] = stamp_;
@@ -134,12 +136,22 @@ bool Flow::walk(int worker, Tiles limit) {
           from_[target] = from;
           to_[target] = to;
           queue_[queued_++] = target;
-          if (load_[target] >= limit) return false;
-          if (!send(worker, target, limit) || load_[target] < limit) missed = true;
-          return load_[worker] <= limit;
+          sinks = sinks || load_[target] < limit;
+          return false;
         });
       });
-      if (done) return true;
+      // Of the neighbours the emptiest first: rooms stay even.
+      while (sinks) {
+        int sink = kNone;
+        for (int i = found; i < queued_; ++i)
+          if (load_[queue_[i]] < limit && (sink < 0 || load_[queue_[i]] < load_[sink])) sink = queue_[i];
+        if (sink < 0) break;
+        if (!send(worker, sink, limit) || load_[sink] < limit) {
+          missed = load_[worker] > limit;
+          sinks = false;
+        }
+        if (load_[worker] <= limit) return true;
+      }
     }
   }
   return false;
