@@ -1,6 +1,7 @@
 #include "placement/tiles/flow.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace afore::placement::tiles {
 
@@ -26,12 +27,23 @@ void Flow::bind(const Standing& standing) {
   load_.resize(table.workers());
   queue_.resize(table.workers());
   from_.resize(table.workers());
-  to_.resize(table.workers());
-  seen_.assign(table.workers(), 0);
-  seen_expert_.assign(table.experts(), 0);
-  stamp_ = 0;
-  closed_.assign(table.workers(), 0);
-  closed_stamp_ = 1;
+  words_ = (table.workers() + 63) / 64;
+  seen_.assign(words_, 0);
+  closed_.assign(words_, 0);
+  holders_.assign(static_cast<std::size_t>(table.experts()) * words_, 0);
+  for (int id = 0; id < standing_count_; ++id) flip(holders(expert_[id]), worker_[id]);
+}
+
+void Flow::open_all() { std::fill(closed_.begin(), closed_.end(), 0); }
+
+void Flow::retire(int id) {
+  alive_[id] = 0;
+  flip(holders(expert_[id]), worker_[id]);
+}
+
+void Flow::revive(int id) {
+  alive_[id] = 1;
+  flip(holders(expert_[id]), worker_[id]);
 }
 
 void Flow::reset(const Standing& standing, std::span<const Tiles> tiles, std::span<const Tiles> home_load) {
@@ -98,15 +110,24 @@ void Flow::push(int worker, Tiles limit) {
   });
 }
 
+int Flow::id_of(int expert, int worker) const {
+  int found = kNone;
+  of_expert(expert, [&](int id) {
+    if (worker_[id] == worker) found = id;
+    return found >= 0;
+  });
+  return found;
+}
+
 // Along the path that reached `sink`; false: a step of it has no work left.
 bool Flow::send(int worker, int sink, Tiles limit) {
   Tiles amount = std::min(load_[worker] - limit, limit - load_[sink]);
   for (int at = sink; at != worker; at = worker_[from_[at]]) amount = std::min(amount, part_[from_[at]]);
   if (amount == 0) return false;
   for (int at = sink; at != worker;) {
-    const int before = worker_[from_[at]];
-    move(from_[at], to_[at], amount);
-    at = before;
+    const int from = from_[at];
+    move(from, id_of(expert_[from], at), amount);
+    at = worker_[from];
   }
   return true;
 }
@@ -118,27 +139,28 @@ bool Flow::walk(int worker, Tiles limit) {
   bool missed = true;
   while (missed) {
     missed = false;
-    ++stamp_;
+    if (kOpenOnly) std::copy(closed_.begin(), closed_.end(), seen_.begin());
+    else std::fill(seen_.begin(), seen_.end(), 0);
     queue_[0] = worker;
     queued_ = 1;
-    seen_[worker] = stamp_;
+    flip(seen_.data(), worker);
     for (int head = 0; head < queued_; ++head) {
       const int found = queued_;
       bool sinks = false;
       on_worker(queue_[head], [&](int from) {
-        const int expert = expert_[from];
-        if (part_[from] == 0 || seen_expert_[expert] == stamp_) return false;
-        seen_expert_[expert] = stamp_;
-        return of_expert(expert, [&](int to) {
-          const int target = worker_[to];
-          if (seen_[target] == stamp_ || (kOpenOnly && closed(target))) return false;
-          seen_[target] = stamp_;
-          from_[target] = from;
-          to_[target] = to;
-          queue_[queued_++] = target;
-          sinks = sinks || load_[target] < limit;
-          return false;
-        });
+        if (part_[from] == 0) return false;
+        const Word* const there = holders(expert_[from]);
+        for (int k = 0; k < words_; ++k) {
+          Word fresh = there[k] & ~seen_[k];
+          seen_[k] |= fresh;
+          for (; fresh != 0; fresh &= fresh - 1) {
+            const int target = 64 * k + std::countr_zero(fresh);
+            from_[target] = from;
+            queue_[queued_++] = target;
+            sinks = sinks || load_[target] < limit;
+          }
+        }
+        return false;
       });
       // Of the neighbours the emptiest first: rooms stay even.
       while (sinks) {
@@ -161,7 +183,7 @@ bool Flow::lower(int worker, Tiles limit) { return load_[worker] <= limit || wal
 
 bool Flow::lower_open(int worker, Tiles limit) {
   if (load_[worker] <= limit || walk<true>(worker, limit)) return true;
-  for (const int inside : reached()) closed_[inside] = closed_stamp_;
+  std::copy(seen_.begin(), seen_.end(), closed_.begin());
   return false;
 }
 
@@ -173,6 +195,7 @@ int Flow::add(int expert, int worker) {
   alive_.push_back(1);
   next_of_expert_.push_back(extra_of_expert_[expert]);
   extra_of_expert_[expert] = id;
+  flip(holders(expert), worker);
   if (multi_[expert] == 0) {  // its only replica starts to take part in paths
     const int home = standing_->table.first(expert);
     multi_[expert] = 1;
@@ -188,6 +211,7 @@ int Flow::add(int expert, int worker) {
 void Flow::drop_copy() {
   const int id = static_cast<int>(worker_.size()) - 1, expert = expert_[id];
   extra_of_expert_[expert] = next_of_expert_[id];
+  flip(holders(expert), worker_[id]);
   extra_on_worker_[worker_[id]] = next_on_worker_[id];
   if (extra_of_expert_[expert] < 0 && standing_->table.count(expert) == 1) {
     const int home = standing_->table.first(expert);
@@ -205,7 +229,8 @@ void Flow::drop_copy() {
 
 void Flow::drop_copies() {
   while (copies() > 0) drop_copy();
-  std::fill(alive_.begin(), alive_.end(), 1);
+  for (int id = 0; id < standing_count_; ++id)
+    if (alive_[id] == 0) revive(id);
 }
 
 void Flow::save(Saved& saved) const {

@@ -67,15 +67,15 @@ class Flow {
   // The same, not entering workers that this found closed under the same limit since the last open_all(). Then all that
   // it found closed is one closed set.
   bool lower_open(int worker, Tiles limit);
-  void open_all() { ++closed_stamp_; }
-  bool closed(int worker) const { return closed_[worker] == closed_stamp_; }
+  void open_all();
+  bool closed(int worker) const { return has(closed_.data(), worker); }
   std::span<const int> reached() const { return std::span(queue_).first(queued_); }
-  bool in_reached(int worker) const { return seen_[worker] == stamp_; }
+  bool in_reached(int worker) const { return has(seen_.data(), worker); }  // after lower()
 
-  int add(int expert, int worker);         // the id; the worker does not hold it
-  void drop_copy();                        // the last one; holds no work
-  void retire(int id) { alive_[id] = 0; }  // a standing one without work
-  void revive(int id) { alive_[id] = 1; }
+  int add(int expert, int worker);  // the id; the worker does not hold it
+  void drop_copy();                 // the last one; holds no work
+  void retire(int id);              // a standing one without work
+  void revive(int id);
   void drop_copies();  // all, wherever their work
 
   // Work of all replicas and loads, not which copies there are.
@@ -86,7 +86,13 @@ class Flow {
   void restore(const Saved& saved);
 
  private:
+  using Word = std::uint64_t;  // sets of workers, a bit each
+  static bool has(const Word* set, int worker) { return (set[worker / 64] >> (worker % 64) & 1) != 0; }
+  static void flip(Word* set, int worker) { set[worker / 64] ^= Word{1} << (worker % 64); }
+  Word* holders(int expert) { return holders_.data() + static_cast<std::size_t>(expert) * words_; }
+
   void bind(const Standing& standing);
+  int id_of(int expert, int worker) const;
   template <bool kOpenOnly>
   bool walk(int worker, Tiles limit);
   bool send(int worker, int sink, Tiles limit);
@@ -99,10 +105,10 @@ class Flow {
   std::vector<int> worker_, expert_;
   std::vector<std::uint8_t> alive_, multi_;
   std::vector<int> extra_of_expert_, next_of_expert_, extra_on_worker_, next_on_worker_;
-  std::vector<int> queue_, from_, to_;  // replica ids of the step that reached a worker
+  int words_ = 0;
+  std::vector<Word> holders_, seen_, closed_;  // of each expert's living replicas; of the last walk; found closed
+  std::vector<int> queue_, from_;              // workers in the order reached, and the replica each was reached from
   int queued_ = 0;
-  std::vector<std::uint32_t> seen_, seen_expert_, closed_;
-  std::uint32_t stamp_ = 0, closed_stamp_ = 1;
 };
 
 }  // namespace afore::placement::tiles
