@@ -78,7 +78,7 @@ bool CopyChooser::any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, T
 
 bool CopyChooser::any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit, const Flow::Saved& from) {
   flow.restore(from);
-  lower_to(flow, limit);
+  if (&from != &call.at_floor || limit > call.floor) lower_to(flow, limit);
   merge_parts(flow, limit);  // idle replicas give their slots
   flow.save(start_);
   const int fewest = fewest_copies(flow, slots, limit);

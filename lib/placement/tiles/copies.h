@@ -16,10 +16,11 @@ namespace afore::placement::tiles {
 struct CopyCall {
   const Request& request;
   std::span<const Tiles> home_load;
-  const Flow::Saved& at_floor;  // as far as paths go towards the mean load
+  const Flow::Saved& at_floor;  // as far as paths go towards `floor`, the mean load
   const Flow::Saved& at_base;   // the split without copies
-  Tiles base = 0;               // largest load without copies
-  Tiles bound = 0;              // no plan is below
+  Tiles floor = 0;
+  Tiles base = 0;   // largest load without copies
+  Tiles bound = 0;  // no plan is below
   bool gain_rule = true;
   std::int64_t node_budget = 0;
 };

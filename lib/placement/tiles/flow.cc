@@ -27,6 +27,7 @@ void Flow::bind(const Standing& standing) {
   load_.resize(table.workers());
   queue_.resize(table.workers());
   from_.resize(table.workers());
+  suitors_.resize(table.workers());
   words_ = (table.workers() + 63) / 64;
   seen_.assign(words_, 0);
   closed_.assign(words_, 0);
@@ -83,7 +84,24 @@ bool Flow::holds(int expert, int worker) const {
   return false;
 }
 
-void Flow::push(int worker, Tiles limit) {
+void Flow::push_all(Tiles limit) {
+  std::fill(suitors_.begin(), suitors_.end(), 0);
+  for (int worker = 0; worker < workers(); ++worker) {
+    if (load_[worker] <= limit) continue;
+    on_worker(worker, [&](int from) {
+      if (part_[from] == 0) return false;
+      return of_expert(expert_[from], [&](int to) {
+        ++suitors_[worker_[to]];
+        return false;
+      });
+    });
+  }
+  for (const int most_suitors : {1, workers()})
+    for (int worker = 0; worker < workers(); ++worker)
+      if (load_[worker] > limit) push(worker, limit, most_suitors);
+}
+
+void Flow::push(int worker, Tiles limit, int most_suitors) {
   // One expert that goes whole costs no activation.
   int whole = kNone, there = kNone;
   const Tiles excess = load_[worker] - limit;
@@ -91,7 +109,7 @@ void Flow::push(int worker, Tiles limit) {
     const Tiles part = part_[from];
     if (part < excess || part == 0 || (whole >= 0 && part >= part_[whole])) return false;
     return of_expert(expert_[from], [&](int to) {
-      if (limit - load_[worker_[to]] < part || to == from) return false;
+      if (limit - load_[worker_[to]] < part || to == from || suitors_[worker_[to]] > most_suitors) return false;
       whole = from;
       there = to;
       return part == excess;
@@ -103,7 +121,7 @@ void Flow::push(int worker, Tiles limit) {
     return of_expert(expert_[from],
                      [&](int to) {
                        const Tiles amount = std::min({limit - load_[worker_[to]], load_[worker] - limit, part_[from]});
-                       if (amount > 0 && to != from) move(from, to, amount);
+                       if (amount > 0 && to != from && suitors_[worker_[to]] <= most_suitors) move(from, to, amount);
                        return load_[worker] <= limit || part_[from] == 0;
                      }) &&
            load_[worker] <= limit;
@@ -132,6 +150,13 @@ bool Flow::send(int worker, int sink, Tiles limit) {
   return true;
 }
 
+// Whether a step of the path that reached `at` has no work left.
+bool Flow::used_up(int worker, int at) const {
+  for (; at != worker; at = worker_[from_[at]])
+    if (part_[from_[at]] == 0) return true;
+  return false;
+}
+
 // Breadth first, and on after each sink: what a step sends leaves no new way out of the workers seen, since all holders
 // of its expert were seen with it. Only a sink that was missed, its path used up, needs another walk.
 template <bool kOpenOnly>
@@ -139,6 +164,7 @@ bool Flow::walk(int worker, Tiles limit) {
   bool missed = true;
   while (missed) {
     missed = false;
+    bool sent = false;
     if (kOpenOnly) std::copy(closed_.begin(), closed_.end(), seen_.begin());
     else std::fill(seen_.begin(), seen_.end(), 0);
     queue_[0] = worker;
@@ -146,6 +172,10 @@ bool Flow::walk(int worker, Tiles limit) {
     flip(seen_.data(), worker);
     for (int head = 0; head < queued_; ++head) {
       const int found = queued_;
+      if (sent && used_up(worker, queue_[head])) {
+        missed = true;
+        continue;
+      }
       bool sinks = false;
       on_worker(queue_[head], [&](int from) {
         if (part_[from] == 0) return false;
@@ -173,6 +203,7 @@ bool Flow::walk(int worker, Tiles limit) {
           sinks = false;
         }
         if (load_[worker] <= limit) return true;
+        sent = true;
       }
     }
   }
@@ -236,12 +267,14 @@ void Flow::drop_copies() {
 void Flow::save(Saved& saved) const {
   saved.part.assign(part_.begin(), part_.end());
   saved.load.assign(load_.begin(), load_.end());
+  saved.closed.assign(closed_.begin(), closed_.end());
 }
 
 void Flow::restore(const Saved& saved) {
   std::copy_n(saved.part.begin(), std::min(saved.part.size(), part_.size()), part_.begin());
   std::fill(part_.begin() + std::min(saved.part.size(), part_.size()), part_.end(), 0);
   std::copy(saved.load.begin(), saved.load.end(), load_.begin());
+  std::copy(saved.closed.begin(), saved.closed.end(), closed_.begin());
 }
 
 }  // namespace afore::placement::tiles

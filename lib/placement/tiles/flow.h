@@ -59,8 +59,8 @@ class Flow {
     load_[worker_[from]] -= amount;
     load_[worker_[to]] += amount;
   }
-  // Excess over `limit` to other holders of what the worker has, directly.
-  void push(int worker, Tiles limit);
+  // Excess over `limit` straight to other holders of what the workers have; first to those that one worker alone wants.
+  void push_all(Tiles limit);
   // Lowers a worker towards `limit` by residual paths to workers below it. False: it stays above, and then reached() is
   // closed: all work on it is confined to it, and all its loads are at least `limit`.
   bool lower(int worker, Tiles limit);
@@ -78,9 +78,10 @@ class Flow {
   void revive(int id);
   void drop_copies();  // all, wherever their work
 
-  // Work of all replicas and loads, not which copies there are.
+  // Work of all replicas, loads and what is closed(), not which copies there are.
   struct Saved {
     std::vector<Tiles> part, load;
+    std::vector<std::uint64_t> closed;
   };
   void save(Saved& saved) const;
   void restore(const Saved& saved);
@@ -96,6 +97,8 @@ class Flow {
   template <bool kOpenOnly>
   bool walk(int worker, Tiles limit);
   bool send(int worker, int sink, Tiles limit);
+  bool used_up(int worker, int at) const;
+  void push(int worker, Tiles limit, int most_suitors);
 
   const Standing* standing_ = nullptr;
   std::uint64_t version_ = 0;
@@ -109,6 +112,7 @@ class Flow {
   std::vector<Word> holders_, seen_, closed_;  // of each expert's living replicas; of the last walk; found closed
   std::vector<int> queue_, from_;              // workers in the order reached, and the replica each was reached from
   int queued_ = 0;
+  std::vector<int> suitors_;  // by worker: how many replicas there could take excess
 };
 
 }  // namespace afore::placement::tiles

@@ -94,7 +94,7 @@ class TilePlanner::Impl {
     const auto base = static_cast<Tiles>(decision.max_tiles_before);
     flow.save(before_);
     decision.ffn_ns_before = slowest_ns(flow, demand_, request, activated_);
-    CopyCall call{request, demand_.home_load, at_floor_, before_, base, floor, limits_.gain_rule, node_budget_};
+    CopyCall call{request, demand_.home_load, at_floor_, before_, floor, base, floor, limits_.gain_rule, node_budget_};
     // Most targets get to the mean at once, and then no other bound is needed.
     if (chooser_.at_once(flow, slots_, call)) {
       decision.cut.clear();
@@ -124,7 +124,7 @@ class TilePlanner::Impl {
     bounds_.lower_bound(flow, slots_.room(), floor, base, decision.cut);
     while (bounds_.bound() < base) {
       flow.restore(at_floor_);
-      lower_to(flow, bounds_.bound());
+      if (bounds_.bound() > floor) lower_to(flow, bounds_.bound());
       if (!bounds_.raise(flow, slots_.room())) break;
     }
     decision.cut.assign(bounds_.cut().begin(), bounds_.cut().end());

@@ -79,7 +79,6 @@ Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span
 bool Probe::run(Flow& flow, OpenSlots& slots, std::span<const std::uint8_t> pinned, Tiles limit, Rule rule,
                 int most_copies) {
   made_.clear();
-  flow.open_all();
   while (true) {
     const int donor = flow.fullest();
     if (flow.load(donor) <= limit) return true;

@@ -14,8 +14,7 @@ bool lower_to(Flow& flow, Tiles limit) {
 
 Tiles split(Flow& flow, Tiles floor, std::vector<int>& cut, Flow::Saved* at_floor) {
   cut.clear();
-  for (int worker = 0; worker < flow.workers(); ++worker)
-    if (flow.load(worker) > floor) flow.push(worker, floor);
+  flow.push_all(floor);
   if (lower_to(flow, floor)) return floor;
   if (at_floor != nullptr) flow.save(*at_floor);
 
