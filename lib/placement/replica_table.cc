@@ -22,15 +22,17 @@ void ReplicaTable::reset(const LayerPlacement& placement, std::span<const Worker
   for (int expert = 0; expert < placement.experts(); ++expert) {
     const auto holders = placement.holders(expert);
     const int home = placement.primary(expert);
-    const bool all_drain = std::all_of(holders.begin(), holders.end(), drains);
+    const bool any_drain = !traits.empty() && std::any_of(holders.begin(), holders.end(), drains);
+    const bool all_drain = any_drain && std::all_of(holders.begin(), holders.end(), drains);
     const auto add = [&](int worker) {
-      if (!all_drain && drains(worker)) return;
+      if (any_drain && !all_drain && drains(worker)) return;
       worker_.push_back(worker);
       expert_.push_back(expert);
     };
     if (!holders.empty()) add(home);
-    for (const int worker : holders)
-      if (worker != home) add(worker);
+    if (holders.size() > 1)
+      for (const int worker : holders)
+        if (worker != home) add(worker);
     first_.push_back(static_cast<int>(worker_.size()));
     if (count(expert) > 1) replicated_.push_back(expert);
   }

@@ -64,13 +64,17 @@ void TileBounds::try_cut(const Flow& flow, const Room& room, std::span<const int
   pool_.clear();
   std::int64_t total = 0;
   const ReplicaTable& table = flow.standing().table;
-  for (const int expert : experts_) {
-    bool confined = true;
-    for (int id = table.first(expert), end = id + table.count(expert); confined && id < end; ++id)
-      confined = inside_[table.worker(id)] != 0;
-    if (!confined) continue;
-    pool_.push_back(flow.tiles(expert));
-    total += flow.tiles(expert);
+  for (const Standing::Run& run : flow.standing().runs) {
+    if (inside_[run.worker] == 0) continue;
+    for (int expert = run.begin; expert < run.end; ++expert) {
+      if (flow.tiles(expert) == 0) continue;
+      bool confined = true;
+      for (int id = table.first(expert) + 1, end = table.first(expert + 1); confined && id < end; ++id)
+        confined = inside_[table.worker(id)] != 0;
+      if (!confined) continue;
+      pool_.push_back(flow.tiles(expert));
+      total += flow.tiles(expert);
+    }
   }
   const std::int64_t left = without_largest(total, std::min(room.copies, outside));
   const auto bound = static_cast<Tiles>(ceil_div(left, std::ssize(workers)));
@@ -207,20 +211,27 @@ bool TileBounds::raise(const Flow& flow, const Room& room) {
   return bound_ > before;
 }
 
-Tiles TileBounds::lower_bound(const Flow& flow, const Room& room, Tiles floor, Tiles reached,
-                              std::span<const int> cut) {
+Tiles TileBounds::by_cut(const Flow& flow, const Room& room, Tiles floor, Tiles reached, std::span<const int> cut) {
+  cut_.assign(cut.begin(), cut.end());
+  bound_ = reached;
+  int outside = room.total;
+  for (const int worker : cut) outside -= room.open[worker];
+  if (outside == 0) return bound_;
   bound_ = floor;
   cut_.clear();
-  gather(flow);
-  // Cuts first: where several bounds agree, the cut is the proof a reader can check by hand.
   try_cut(flow, room, cut);
+  return bound_;
+}
+
+Tiles TileBounds::improve(const Flow& flow, const Room& room, Tiles reached) {
+  if (bound_ < reached) gather(flow);
   if (bound_ < reached) try_fillable(flow, room);
   if (bound_ < reached) try_prefixes(flow, room);
   if (bound_ < reached && flow.workers() <= kAllCuts) try_all_cuts(flow, room);
-  const Tiles by_cut = bound_;
+  const Tiles cuts = bound_;
   if (bound_ < reached) try_hot_sets(flow, room);
   if (bound_ < reached) count_copies(room);
-  if (bound_ > by_cut) cut_.clear();
+  if (bound_ > cuts) cut_.clear();
   std::sort(cut_.begin(), cut_.end());
   return bound_;
 }

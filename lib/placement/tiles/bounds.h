@@ -17,10 +17,12 @@ struct Room {
 
 class TileBounds {
  public:
-  // The best of volume (`floor`), the given cut, all but the workers that cannot be filled, prefixes of workers by
-  // confined load, single workers, hot sets and the count of copies; up to 4 workers all cuts. Never above `reached`, a
-  // load some plan has.
-  Tiles lower_bound(const Flow& flow, const Room& room, Tiles floor, Tiles reached, std::span<const int> cut);
+  // Volume (`floor`), or what remains with copies of the cut that proves `reached` without them.
+  Tiles by_cut(const Flow& flow, const Room& room, Tiles floor, Tiles reached, std::span<const int> cut);
+  // The bound, raised by other cuts (all but the workers that cannot be filled, prefixes of workers by confined load,
+  // up to 4 workers all), hot sets and the count of copies, unless it is `reached`, a load some plan has. Cuts come
+  // first: where several bounds agree, they are the proof a reader can check by hand.
+  Tiles improve(const Flow& flow, const Room& room, Tiles reached);
   // The bound, raised by what is closed() in the flow now: true where that proves more.
   bool raise(const Flow& flow, const Room& room);
   Tiles bound() const { return bound_; }

@@ -140,13 +140,16 @@ void CopyChooser::close_gap(Flow& flow, OpenSlots& slots, const CopyCall& call) 
   }
 }
 
-bool CopyChooser::at_once(Flow& flow, OpenSlots& slots, const CopyCall& call) {
+void CopyChooser::start(const CopyCall& call) {
   chosen_.clear();
   best_gain_ = 0;
   best_load_ = call.base;
   proven_ = call.bound;
   nodes_ = 0;
   budget_hit_ = false;
+}
+
+bool CopyChooser::at_once(Flow& flow, OpenSlots& slots, const CopyCall& call) {
   flow.restore(call.at_floor);
   merge_parts(flow, call.bound);
   const bool reached = probe_.run(flow, slots, call.request.pinned, call.bound, kRules[0], slots.room().copies);

@@ -31,8 +31,8 @@ Nanos net_gain(const CopyCall& call, std::span<const Made> copies, Tiles load, s
 
 class CopyChooser {
  public:
-  // One quick try for call.bound; true: it is reached, all copies hidden, by chosen(). Before choose(), for each
-  // target.
+  void start(const CopyCall& call);  // for each target
+  // One quick try for call.bound; true: it is reached, all copies hidden, by chosen().
   bool at_once(Flow& flow, OpenSlots& slots, const CopyCall& call);
   // Fills chosen(); empty: nothing pays. Of both, the work in the flow is undefined afterwards.
   void choose(Flow& flow, OpenSlots& slots, const CopyCall& call);

@@ -95,13 +95,14 @@ class TilePlanner::Impl {
     flow.save(before_);
     decision.ffn_ns_before = slowest_ns(flow, demand_, request, activated_);
     CopyCall call{request, demand_.home_load, at_floor_, before_, floor, base, floor, limits_.gain_rule, node_budget_};
-    // Most targets get to the mean at once, and then no other bound is needed.
-    if (chooser_.at_once(flow, slots_, call)) {
-      decision.cut.clear();
-    } else {
-      call.bound = bound(flow, floor, base, decision);
+    call.bound = bounds_.by_cut(flow, slots_.room(), floor, base, decision.cut);
+    chooser_.start(call);
+    // Most targets get to the mean at once, or no copy can help; then no other bound is needed.
+    if (call.bound < base && !(call.bound == floor && chooser_.at_once(flow, slots_, call))) {
+      call.bound = bound(flow, floor, base);
       if (call.bound < base) chooser_.choose(flow, slots_, call);
     }
+    decision.cut.assign(bounds_.cut().begin(), bounds_.cut().end());
     decision.lower_bound_tiles = call.bound;
     nodes_ = chooser_.nodes();
     proven_ = std::max(call.bound, chooser_.proven());
@@ -119,15 +120,13 @@ class TilePlanner::Impl {
   }
 
   // Bounds of the placement, then of what stays closed when loads are lowered to the bound itself.
-  Tiles bound(Flow& flow, Tiles floor, Tiles base, Decision& decision) {
-    flow.restore(before_);
-    bounds_.lower_bound(flow, slots_.room(), floor, base, decision.cut);
+  Tiles bound(Flow& flow, Tiles floor, Tiles base) {
+    bounds_.improve(flow, slots_.room(), base);
     while (bounds_.bound() < base) {
       flow.restore(at_floor_);
       if (bounds_.bound() > floor) lower_to(flow, bounds_.bound());
       if (!bounds_.raise(flow, slots_.room())) break;
     }
-    decision.cut.assign(bounds_.cut().begin(), bounds_.cut().end());
     return bounds_.bound();
   }
 

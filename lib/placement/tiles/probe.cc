@@ -49,7 +49,7 @@ Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span
   if (receivers_.empty()) return best;
   list_parts(flow, pinned, donor);
   const Tiles need = flow.load(donor) - limit;
-  while (!parts_.empty()) {
+  while (!parts_.empty() && !receivers_.empty()) {
     const auto largest = std::max_element(parts_.begin(), parts_.end(), [&](int a, int b) {
       return flow.part(a) != flow.part(b) ? flow.part(a) < flow.part(b) : a > b;
     });
@@ -58,7 +58,8 @@ Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span
     parts_.pop_back();
     const Tiles part = flow.part(from), wanted = std::min(part, need);
     Tiles best_room = 0;
-    for (const int worker : receivers_) {
+    for (std::size_t i = 0; i < receivers_.size(); ++i) {
+      const int worker = receivers_[i];
       const Tiles room = limit - flow.load(worker);
       if (best.worker >= 0) {
         const bool fits = room >= wanted, best_fits = best_room >= wanted;
@@ -67,7 +68,10 @@ Probe::Step Probe::best_step(const Flow& flow, const OpenSlots& slots, std::span
       }
       if (flow.holds(flow.expert(from), worker)) continue;
       const int slot = slots.pick(flow, worker);
-      if (slot == OpenSlots::kNone) continue;
+      if (slot == OpenSlots::kNone) {  // for no expert
+        receivers_.erase(receivers_.begin() + static_cast<std::ptrdiff_t>(i--));
+        continue;
+      }
       best = {from, worker, slot, rule == Rule::whole_deficit ? std::min(part, room) : std::min(wanted, room)};
       best_room = room;
     }
