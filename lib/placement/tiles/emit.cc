@@ -82,27 +82,36 @@ Nanos volume_bound_ns(const Demand& demand, const Request& request) {
 }
 
 void emit(const Flow& flow, const Demand& demand, std::vector<TileShare>& assignment) {
-  const ReplicaTable& table = flow.standing().table;
-  const std::size_t most = demand.tiles.size() + table.replicas() + flow.copies();
+  const Standing& standing = flow.standing();
+  const std::size_t most = standing.table.replicas() + flow.copies();  // a share each
   if (assignment.size() < most) assignment.resize(most);
   TileShare* out = assignment.data();
-  for (const Standing::Run& run : flow.standing().runs)
-    for (int expert = run.begin; expert < run.end; ++expert) {
-      const Tiles tiles = demand.tiles[expert];
-      if (tiles == 0) continue;
-      if (!flow.several(expert)) {
-        *out++ = {expert, run.worker, tiles};
-        continue;
+  const auto several = [&](int expert) {
+    TileShare* const begin = out;
+    flow.of_expert(expert, [&](int id) {
+      if (flow.part(id) == 0) return false;
+      TileShare* at = out++;
+      for (; at != begin && (at - 1)->worker > flow.worker(id); --at) *at = *(at - 1);
+      *at = {expert, flow.worker(id), flow.part(id)};
+      return false;
+    });
+  };
+  const Tiles* const tiles = demand.tiles.data();
+  const bool all_active = demand.active == std::ssize(demand.tiles) && flow.copies() == 0;
+  for (const Standing::Run& stretch : standing.stretches) {
+    if (standing.table.count(stretch.begin) > 1) {
+      if (tiles[stretch.begin] > 0) several(stretch.begin);
+    } else if (all_active) {  // the usual case: nothing to decide
+      const int worker = stretch.worker, end = stretch.end;
+      for (int expert = stretch.begin; expert < end; ++expert) *out++ = {expert, worker, tiles[expert]};
+    } else {
+      for (int expert = stretch.begin; expert < stretch.end; ++expert) {
+        if (tiles[expert] == 0) continue;
+        if (flow.several()[expert]) several(expert);
+        else *out++ = {expert, stretch.worker, tiles[expert]};
       }
-      TileShare* const begin = out;
-      flow.of_expert(expert, [&](int id) {
-        if (flow.part(id) == 0) return false;
-        TileShare* at = out++;
-        for (; at != begin && (at - 1)->worker > flow.worker(id); --at) *at = *(at - 1);
-        *at = {expert, flow.worker(id), flow.part(id)};
-        return false;
-      });
     }
+  }
   assignment.resize(out - assignment.data());
 }
 

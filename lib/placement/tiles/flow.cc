@@ -107,7 +107,7 @@ void Flow::push(int worker, Tiles limit, int most_suitors) {
   const Tiles excess = load_[worker] - limit;
   on_worker(worker, [&](int from) {
     const Tiles part = part_[from];
-    if (part < excess || part == 0 || (whole >= 0 && part >= part_[whole])) return false;
+    if (part < excess || part > limit || part == 0 || (whole >= 0 && part >= part_[whole])) return false;
     return of_expert(expert_[from], [&](int to) {
       if (limit - load_[worker_[to]] < part || to == from || suitors_[worker_[to]] > most_suitors) return false;
       whole = from;

@@ -29,7 +29,7 @@ class Flow {
   int expert(int id) const { return expert_[id]; }
   Tiles part(int id) const { return multi_[expert_[id]] ? part_[id] : tiles_[expert_[id]]; }
   bool alive(int id) const { return alive_[id] != 0; }
-  bool several(int expert) const { return multi_[expert] != 0; }  // more than one replica ever stood in this plan
+  std::span<const std::uint8_t> several() const { return multi_; }  // by expert: more than one replica in this plan
   const Standing& standing() const { return *standing_; }
   bool holds(int expert, int worker) const;
   int copies() const { return static_cast<int>(worker_.size()) - standing_count_; }

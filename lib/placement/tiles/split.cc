@@ -48,26 +48,38 @@ bool split_within(Flow& flow, Tiles limit) {
 }
 
 void merge_parts(Flow& flow, Tiles limit) {
+  // The smallest part to the roomiest of the others, while one fits.
+  const auto room = [&](int id) { return limit - flow.load(flow.worker(id)); };
   const auto merge = [&](int expert) {
     if (flow.part(flow.standing().table.first(expert)) == flow.tiles(expert)) return;
-    Tiles least = flow.tiles(expert), most_room = 0;
-    flow.of_expert(expert, [&](int id) {
-      if (flow.part(id) == 0) return false;
-      least = std::min(least, flow.part(id));
-      most_room = std::max(most_room, limit - flow.load(flow.worker(id)));
-      return false;
-    });
-    if (most_room < least || least == flow.tiles(expert)) return;
-    flow.of_expert(expert, [&](int from) {
-      const Tiles part = flow.part(from);
-      if (part == 0 || part == flow.tiles(expert)) return false;
-      flow.of_expert(expert, [&](int to) {
-        if (to == from || flow.part(to) == 0 || limit - flow.load(flow.worker(to)) < part) return false;
-        flow.move(from, to, part);
-        return true;
+    while (true) {
+      int small[2] = {Flow::kNone, Flow::kNone}, roomy[2] = {Flow::kNone, Flow::kNone};
+      flow.of_expert(expert, [&](int id) {
+        if (flow.part(id) == 0) return false;
+        const int by_part = small[0] < 0 || flow.part(id) < flow.part(small[0])   ? 0
+                            : small[1] < 0 || flow.part(id) < flow.part(small[1]) ? 1
+                                                                                  : 2;
+        if (by_part == 0) small[1] = small[0];
+        if (by_part < 2) small[by_part] = id;
+        const int by_room = roomy[0] < 0 || room(id) > room(roomy[0])   ? 0
+                            : roomy[1] < 0 || room(id) > room(roomy[1]) ? 1
+                                                                        : 2;
+        if (by_room == 0) roomy[1] = roomy[0];
+        if (by_room < 2) roomy[by_room] = id;
+        return false;
       });
-      return false;
-    });
+      if (small[1] < 0) return;
+      // Where the smallest part is with the most room, another may join it.
+      const bool apart = small[0] != roomy[0];
+      if (room(roomy[0]) >= flow.part(small[apart ? 0 : 1])) {
+        const int from = small[apart ? 0 : 1];
+        flow.move(from, roomy[0], flow.part(from));
+      } else if (!apart && room(roomy[1]) >= flow.part(small[0])) {
+        flow.move(small[0], roomy[1], flow.part(small[0]));
+      } else {
+        return;
+      }
+    }
   };
   for (const int expert : flow.standing().table.replicated()) merge(expert);
   for (int nth = 0; nth < flow.copies(); ++nth) {

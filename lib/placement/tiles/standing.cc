@@ -21,11 +21,16 @@ void Standing::reset(const LayerPlacement& placement, std::span<const WorkerTrai
   table.reset(placement, traits);
 
   runs.clear();
+  stretches.clear();
   for (int expert = 0; expert < table.experts(); ++expert) {
     if (table.count(expert) == 0) continue;
     const int worker = table.worker(table.first(expert));
     if (!runs.empty() && runs.back().end == expert && runs.back().worker == worker) ++runs.back().end;
     else runs.push_back({expert, expert + 1, worker});
+    const bool joins = !stretches.empty() && stretches.back().end == expert && stretches.back().worker == worker &&
+                       table.count(expert) == 1 && table.count(expert - 1) == 1;
+    if (joins) ++stretches.back().end;
+    else stretches.push_back({expert, expert + 1, worker});
   }
 
   movable_first.assign(1, 0);

@@ -37,8 +37,9 @@ struct Standing {
   }
 
   ReplicaTable table;
-  std::uint64_t version = 0;                    // changes with the contents
-  std::vector<Run> runs;                        // experts that nobody holds are in none
+  std::uint64_t version = 0;   // changes with the contents
+  std::vector<Run> runs;       // experts that nobody holds are in none
+  std::vector<Run> stretches;  // the same, cut so that experts with several replicas are stretches of their own
   std::vector<int> movable_first, movable_ids;  // by worker: ids of experts with more than one replica
   std::vector<int> slot_first;
   std::vector<Slot> slots;
