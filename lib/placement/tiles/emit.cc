@@ -28,6 +28,7 @@ void Demand::count(const Standing& standing, std::span<const std::int64_t> count
       tiles[e] = static_cast<Tiles>(n);
     }
   }
+  if (total >= kMostTiles) return;
   home_load.assign(standing.table.workers(), 0);
   home_active.assign(standing.table.workers(), 0);
   std::int64_t covered = 0;
@@ -44,7 +45,7 @@ void Demand::count(const Standing& standing, std::span<const std::int64_t> count
     covered += load;
     active += with_demand;
   }
-  AFORE_CHECK(covered == total || total > INT32_MAX, "an expert with demand has no complete replica");
+  AFORE_CHECK(covered == total, "an expert with demand has no complete replica");
 }
 
 Nanos slowest_ns(const Flow& flow, const Demand& demand, const Request& request, std::vector<int>& activated) {

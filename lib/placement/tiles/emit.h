@@ -9,11 +9,13 @@
 
 namespace afore::placement::tiles {
 
+constexpr std::int64_t kMostTiles = std::int64_t{1} << 30;  // below, sums of loads stay within 32 bits
+
 struct Demand {
-  // AFORE_CHECKs that each expert with demand has a replica.
+  // AFORE_CHECKs that each expert with demand has a replica. From kMostTiles on only `total` is filled.
   void count(const Standing& standing, std::span<const std::int64_t> counts, std::int64_t tile_tokens);
 
-  std::vector<Tiles> tiles;      // by expert; meaningless where total does not fit
+  std::vector<Tiles> tiles;      // by expert
   std::vector<Tiles> home_load;  // by worker: tiles of the experts whose first replica it has
   std::vector<int> home_active;  // by worker: how many of them have demand
   std::int64_t total = 0;

@@ -15,8 +15,7 @@ namespace {
 
 using namespace tiles;
 
-constexpr std::int64_t kMostTiles = std::int64_t{1} << 30;  // sums of loads stay within 32 bits
-constexpr std::size_t kLayers = 256;                        // further layers share what is kept per layer
+constexpr std::size_t kLayers = 256;  // further layers share what is kept per layer
 
 class TilePolicy final : public Policy {
  public:

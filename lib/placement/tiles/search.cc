@@ -27,6 +27,7 @@ void CopySearch::prepare() {
     return flow_->tiles(a) != flow_->tiles(b) ? flow_->tiles(a) > flow_->tiles(b) : a < b;
   });
   class_taken_.assign(flow_->workers() + flow_->experts(), 0);
+  class_last_.assign(class_taken_.size(), -1);
   open_ = slots_->room().open;
   open_total_ = slots_->room().total;
   copied_.assign(flow_->experts(), 0);
@@ -103,13 +104,28 @@ void CopySearch::offer(int expert, int worker, std::vector<Candidate>& out) cons
   out.push_back({expert, worker, std::min(room, flow_->tiles(expert))});
 }
 
-// Of a class only its largest members: a solution with a smaller one and not the larger holds with the two exchanged.
-// A solution has at most `copies` more.
-void CopySearch::list_hot(int copies, std::vector<Candidate>& out) {
+void CopySearch::open_classes() {
   std::fill(class_taken_.begin(), class_taken_.end(), 0);
+  std::fill(class_last_.begin(), class_last_.end(), -1);
+}
+
+// In order of size: whether the expert is worth a copy beside those of its class before it. Of a class only the largest
+// members: a solution with a smaller one and not the larger holds with the two exchanged, and it has at most `copies`
+// more. Of members alike in size one will do.
+bool CopySearch::stands_for_class(int expert, int copies) {
+  if (touched(expert)) return true;
+  const int kind = class_[expert];
+  if (class_taken_[kind]++ >= copies) return false;
+  const bool alike = class_last_[kind] == flow_->tiles(expert);
+  class_last_[kind] = flow_->tiles(expert);
+  return !alike;
+}
+
+void CopySearch::list_hot(int copies, std::vector<Candidate>& out) {
+  open_classes();
   for (const int e : sorted_) {
     const bool confined = !flow_->of_expert(e, [&](int id) { return !flow_->in_reached(flow_->worker(id)); });
-    if (!confined || (!touched(e) && class_taken_[class_[e]]++ >= copies)) continue;
+    if (!confined || !stands_for_class(e, copies)) continue;
     for (int w = 0; w < flow_->workers(); ++w)
       if (!flow_->in_reached(w)) offer(e, w, out);
   }
@@ -124,11 +140,11 @@ void CopySearch::list_cold(int copies, std::vector<Candidate>& out) {
     const std::int64_t must = limit_ - reach_[w] - (spare + unused_[w]);
     if (must <= 0) continue;
     const std::int64_t least = ceil_div(must, std::min(open_[w], copies));
-    std::fill(class_taken_.begin(), class_taken_.end(), 0);
+    open_classes();
     cold_.clear();
     for (const int e : sorted_) {
       if (flow_->tiles(e) < least || cold_.size() >= out.size()) break;
-      if (touched(e) || class_taken_[class_[e]]++ < copies) offer(e, w, cold_);
+      if (stands_for_class(e, copies)) offer(e, w, cold_);
     }
     if (cold_.size() < out.size()) out = cold_;
   }

@@ -38,6 +38,8 @@ class CopySearch {
   Verdict try_copy(int depth, const Candidate& candidate);
   bool cold_allows(int copies);
   bool hot_allows(int copies);
+  void open_classes();
+  bool stands_for_class(int expert, int copies);
   void list_hot(int copies, std::vector<Candidate>& out);
   void list_cold(int copies, std::vector<Candidate>& out);
   void offer(int expert, int worker, std::vector<Candidate>& out) const;
@@ -56,6 +58,7 @@ class CopySearch {
   std::vector<int> sorted_;          // copyable experts with demand, largest first
   std::vector<int> class_;           // by expert: experts of one class stand on the same workers
   std::vector<int> class_taken_;     // by class: members already listed
+  std::vector<Tiles> class_last_;    // by class: the size listed last
   std::vector<std::int64_t> reach_;  // by worker: tiles of all experts it holds
   std::vector<int> open_;            // by worker: slots left
   int open_total_ = 0;
