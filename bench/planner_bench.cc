@@ -53,17 +53,17 @@ std::int64_t eplb_step(const Counts& target, int workers) {
 
 double us(std::vector<std::int64_t> ns, double share) { return static_cast<double>(*quantile(ns, share)) / 1e3; }
 
-void print_row(int experts, int workers, const std::vector<Counts>& targets) {
+void print_row(int experts, int workers, bool busy, const std::vector<Counts>& targets) {
   std::vector<Walk> walks;
-  for (const char* name : kPlanners) walks.emplace_back(make_planner(name, workers), targets, workers, kSlots);
+  for (const char* name : kPlanners) walks.emplace_back(make_planner(name, workers), targets, workers, kSlots, busy);
   std::vector<std::vector<std::int64_t>> ns(walks.size());
   std::vector<std::int64_t> eplb;
   for (int i = 0; i < kTargets * kRounds; ++i) {
     for (std::size_t k = 0; k < walks.size(); ++k) ns[k].push_back(walks[k].step());
     eplb.push_back(eplb_step(targets[i % targets.size()], workers));
   }
-  fmt::print("{}\t{}\t{:.2f}\t{:.2f}\t{:.2f}\t{:.2f}", experts, workers, us(ns[0], 0.5), us(ns[0], 0.95),
-             us(ns[0], 0.99), us(ns[0], 1));
+  fmt::print("{}\t{}\t{}\t{:.2f}\t{:.2f}\t{:.2f}\t{:.2f}", experts, workers, busy ? "yes" : "no", us(ns[0], 0.5),
+             us(ns[0], 0.95), us(ns[0], 0.99), us(ns[0], 1));
   for (std::size_t k = 1; k < walks.size(); ++k) fmt::print("\t{:.2f}\t{:.2f}", us(ns[k], 0.5), us(ns[k], 0.95));
   fmt::print("\t{:.2f}\t{:.2f}", us(eplb, 0.5), us(eplb, 0.95));
   for (const std::size_t k : {2, 3}) fmt::print("\t{:.2f}", us(ns[k], 0.5) / us(ns[0], 0.5));
@@ -75,7 +75,7 @@ void print_row(int experts, int workers, const std::vector<Counts>& targets) {
 }
 
 void print_table() {
-  fmt::print("experts\tep\ttiles_us\ttiles_p95\ttiles_p99\ttiles_max");
+  fmt::print("experts\tep\tbusy\ttiles_us\ttiles_p95\ttiles_p99\ttiles_max");
   for (const char* name : {"time", "three_phases", "quota", "eplb"}) fmt::print("\t{0}_us\t{0}_p95", name);
   fmt::print("\tthree_phases/tiles\tquota/tiles\teplb/tiles\tcertified");
   for (const char* name : {"tiles", "time", "three_phases", "quota"})
@@ -83,15 +83,17 @@ void print_table() {
   fmt::print("\n");
   for (const int experts : {128, 256}) {
     const std::vector<Counts> targets = correlated_targets(experts, kTargets);
-    for (const int workers : kDegrees) print_row(experts, workers, targets);
-    if (experts == 256) print_row(experts, 1000, targets);
+    for (const bool busy : {false, true}) {
+      for (const int workers : kDegrees) print_row(experts, workers, busy, targets);
+      if (experts == 256) print_row(experts, 1000, busy, targets);
+    }
   }
 }
 
 void run_planner(benchmark::State& state, const std::string& name) {
   static const std::vector<Counts> targets = correlated_targets(128, kTargets);
   const int workers = static_cast<int>(state.range(0));
-  Walk walk(make_planner(name, workers), targets, workers, kSlots);
+  Walk walk(make_planner(name, workers), targets, workers, kSlots, true);
   std::vector<std::int64_t> ns;
   for (auto _ : state) {
     ns.push_back(walk.step());

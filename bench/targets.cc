@@ -56,11 +56,13 @@ LayerCost bench_cost() {
   return cost;
 }
 
-Walk::Walk(std::unique_ptr<placement::Policy> policy, const std::vector<Counts>& targets, int workers, int slots)
+Walk::Walk(std::unique_ptr<placement::Policy> policy, const std::vector<Counts>& targets, int workers, int slots,
+           bool busy)
     : policy_(std::move(policy)),
       targets_(targets),
       placement_(LayerPlacement::initial(static_cast<int>(targets.front().size()), workers, slots)),
       cost_(bench_cost()),
+      hold_(busy),
       busy_(placement_.index_count(), 0),
       last_used_(placement_.index_count(), -1) {}
 
@@ -74,7 +76,7 @@ std::int64_t Walk::step() {
   std::fill(busy_.begin(), busy_.end(), std::uint8_t{0});
   for (const TileShare& share : decision_.assignment) {
     const std::size_t index = placement_.index(share.worker, placement_.slot_of(share.expert, share.worker));
-    busy_[index] = 1;
+    busy_[index] = hold_;
     last_used_[index] = at_;
   }
   ++at_;

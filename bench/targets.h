@@ -28,10 +28,12 @@ std::vector<Counts> correlated_targets(int experts, int targets);
 // GLM-4.5-Air shape on an H100: c1 64 tokens of arithmetic, c2 34.6 MB of weights.
 LayerCost bench_cost();
 
-// One planner walking through the targets: copies are applied, and slots with work in the last target are busy.
+// One planner walking through the targets: copies are applied, and with `busy` slots with work in the last target may
+// not be overwritten, as where its work still runs.
 class Walk {
  public:
-  Walk(std::unique_ptr<placement::Policy> policy, const std::vector<Counts>& targets, int workers, int slots);
+  Walk(std::unique_ptr<placement::Policy> policy, const std::vector<Counts>& targets, int workers, int slots,
+       bool busy);
 
   // Plans the next target; nanoseconds of the decision alone.
   std::int64_t step();
@@ -49,6 +51,7 @@ class Walk {
   LayerPlacement placement_;
   LayerCost cost_;
   placement::Decision decision_;
+  bool hold_;
   std::vector<std::uint8_t> busy_;
   std::vector<std::int64_t> last_used_;
   std::int64_t at_ = 0, copies_ = 0, certified_ = 0, max_tiles_ = 0, max_ns_ = 0, activated_ = 0;
