@@ -44,9 +44,17 @@ void CopyChooser::consider(Flow& flow, OpenSlots& slots, const CopyCall& call, T
     best_gain_ = gain;
     best_load_ = load;
     chosen_.assign(prefix.begin(), prefix.end());
+    work_at_ = kNoWork;
     return gain;
   };
-  if (offer(offered_.size(), limit) == per_tile(call) * (call.base - limit)) return;
+  const Nanos before = best_gain_;
+  const std::size_t copies_before = chosen_.size();
+  const Nanos all = offer(offered_.size(), limit);
+  if (best_gain_ != before || chosen_.size() != copies_before) {
+    std::swap(chosen_work_, offered_work_);
+    work_at_ = limit;
+  }
+  if (all == per_tile(call) * (call.base - limit)) return;
   for (std::size_t copies = 1; copies <= offered_.size(); ++copies) {
     const Made& made = offered_[copies - 1];
     slots.take(flow, made.slot);
@@ -87,7 +95,7 @@ bool CopyChooser::any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, T
     if (rule != kRules[0]) flow.restore(start_);
     const int most = reached ? static_cast<int>(offered_.size()) - 1 : slots.room().copies;
     const bool ok = probe_.run(flow, slots, call.request.pinned, limit, rule, most);
-    if (ok) offered_.assign(probe_.made().begin(), probe_.made().end());
+    if (ok) keep(flow, probe_.made());
     probe_.undo(flow, slots);
     if (ok) consider(flow, slots, call, limit);
     reached = reached || ok;
@@ -130,7 +138,7 @@ void CopyChooser::close_gap(Flow& flow, OpenSlots& slots, const CopyCall& call) 
     const CopySearch::Verdict verdict = search_.run(flow, slots, call.request.pinned, limit, nodes);
     nodes_ += std::min(nodes, search_.nodes());
     const bool found = verdict == CopySearch::Verdict::found;
-    if (found) offered_.assign(search_.made().begin(), search_.made().end());
+    if (found) keep(flow, search_.made());
     search_.undo(flow, slots);
     if (found) consider(flow, slots, call, limit);
     if (found) break;
@@ -140,7 +148,13 @@ void CopyChooser::close_gap(Flow& flow, OpenSlots& slots, const CopyCall& call) 
   }
 }
 
+void CopyChooser::keep(const Flow& flow, std::span<const Made> made) {
+  offered_.assign(made.begin(), made.end());
+  flow.save(offered_work_);
+}
+
 void CopyChooser::start(const CopyCall& call) {
+  work_at_ = kNoWork;
   chosen_.clear();
   best_gain_ = 0;
   best_load_ = call.base;
@@ -153,7 +167,7 @@ bool CopyChooser::at_once(Flow& flow, OpenSlots& slots, const CopyCall& call) {
   flow.restore(call.at_floor);
   merge_parts(flow, call.bound);
   const bool reached = probe_.run(flow, slots, call.request.pinned, call.bound, kRules[0], slots.room().copies);
-  offered_.assign(probe_.made().begin(), probe_.made().end());
+  if (reached) keep(flow, probe_.made());
   probe_.undo(flow, slots);
   if (!reached || net_gain(call, offered_, call.bound, copies_) != per_tile(call) * (call.base - call.bound))
     return false;

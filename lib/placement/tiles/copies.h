@@ -37,6 +37,8 @@ class CopyChooser {
   // Fills chosen(); empty: nothing pays. Of both, the work in the flow is undefined afterwards.
   void choose(Flow& flow, OpenSlots& slots, const CopyCall& call);
   std::span<const Made> chosen() const { return chosen_; }
+  // Work that meets `limit` after these copies, made in their order; null where none was kept.
+  const Flow::Saved* chosen_work(Tiles limit) const { return work_at_ == limit ? &chosen_work_ : nullptr; }
   Tiles proven() const { return proven_; }  // no plan is below, however reached
   std::int64_t nodes() const { return nodes_; }
   bool budget_hit() const { return budget_hit_; }
@@ -44,6 +46,7 @@ class CopyChooser {
  private:
   bool any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit);
   bool any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, Tiles limit, const Flow::Saved& from);
+  void keep(const Flow& flow, std::span<const Made> made);
   void scan(Flow& flow, OpenSlots& slots, const CopyCall& call);
   void close_gap(Flow& flow, OpenSlots& slots, const CopyCall& call);
   bool hopeless(const CopyCall& call, Tiles limit) const;
@@ -53,7 +56,9 @@ class CopyChooser {
 
   Probe probe_;
   CopySearch search_;
-  Flow::Saved start_;
+  static constexpr Tiles kNoWork = -1;
+  Flow::Saved start_, offered_work_, chosen_work_;
+  Tiles work_at_ = kNoWork;
   std::vector<Made> chosen_, offered_;
   Tiles best_load_ = 0, proven_ = 0;
   Nanos best_gain_ = 0;

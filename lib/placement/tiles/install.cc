@@ -5,11 +5,15 @@
 
 namespace afore::placement::tiles {
 
-Tiles Installer::split_with(Flow& flow, OpenSlots& slots, const CopyCall& call, std::span<const Made> copies) {
+void Installer::add(Flow& flow, OpenSlots& slots, std::span<const Made> copies) {
   for (const Made& made : copies) {
     slots.take(flow, made.slot);
     flow.add(made.expert, made.worker);
   }
+}
+
+Tiles Installer::split_with(Flow& flow, OpenSlots& slots, const CopyCall& call, std::span<const Made> copies) {
+  add(flow, slots, copies);
   flow.restart(call.home_load);
   return split(flow, call.bound, cut_);
 }
@@ -51,10 +55,18 @@ std::size_t Installer::best_prefix(Flow& flow, OpenSlots& slots, const CopyCall&
   return best;
 }
 
-Tiles Installer::install(Flow& flow, OpenSlots& slots, const CopyCall& call, std::span<const Made> chosen) {
+Tiles Installer::install(Flow& flow, OpenSlots& slots, const CopyCall& call, std::span<const Made> chosen,
+                         const Flow::Saved* work) {
   plan_.assign(chosen.begin(), chosen.end());
   while (true) {
-    const Tiles load = split_with(flow, slots, call, plan_);
+    Tiles load = call.bound;
+    if (work != nullptr) {
+      add(flow, slots, plan_);
+      flow.restore(*work);
+      work = nullptr;
+    } else {
+      load = split_with(flow, slots, call, plan_);
+    }
     merge_parts(flow, load);
     if (!choose_slots(flow, slots) || copies_.size() < 2) return load;
     flow.save(saved_);

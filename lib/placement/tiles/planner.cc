@@ -110,7 +110,7 @@ class TilePlanner::Impl {
     if (chooser_.chosen().empty()) {
       flow.restore(before_);
     } else {
-      load = installer_.install(flow, slots_, call, chooser_.chosen());
+      load = installer_.install(flow, slots_, call, chooser_.chosen(), chooser_.chosen_work(call.bound));
       for (const Made& made : installer_.copies())
         decision.copies.push_back(
             {made.expert, request.placement.primary(made.expert), made.worker, slots_.slot(made.slot).slot});
