@@ -51,7 +51,7 @@ void CopyChooser::consider(Flow& flow, OpenSlots& slots, const CopyCall& call, T
   const std::size_t copies_before = chosen_.size();
   const Nanos all = offer(offered_.size(), limit);
   if (best_gain_ != before || chosen_.size() != copies_before) {
-    std::swap(chosen_work_, offered_work_);
+    chosen_work_ = offered_work_;
     work_at_ = limit;
   }
   if (all == per_tile(call) * (call.base - limit)) return;
