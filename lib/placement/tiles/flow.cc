@@ -177,8 +177,7 @@ bool Flow::walk(int worker, Tiles limit) {
         continue;
       }
       bool sinks = false;
-      on_worker(queue_[head], [&](int from) {
-        if (part_[from] == 0) return false;
+      const auto reach = [&](int from) {
         const Word* const there = holders(expert_[from]);
         for (int k = 0; k < words_; ++k) {
           Word fresh = there[k] & ~seen_[k];
@@ -190,8 +189,11 @@ bool Flow::walk(int worker, Tiles limit) {
             sinks = sinks || load_[target] < limit;
           }
         }
-        return false;
-      });
+      };
+      for (const int from : standing_->movable(queue_[head]))  // retired ones have no work
+        if (part_[from] > 0) reach(from);
+      for (int from = extra_on_worker_[queue_[head]]; from >= 0; from = next_on_worker_[from])
+        if (part_[from] > 0) reach(from);
       // Of the neighbours the emptiest first: rooms stay even.
       while (sinks) {
         int sink = kNone;

@@ -52,6 +52,14 @@ void merge_parts(Flow& flow, Tiles limit) {
   const auto room = [&](int id) { return limit - flow.load(flow.worker(id)); };
   const auto merge = [&](int expert) {
     if (flow.part(flow.standing().table.first(expert)) == flow.tiles(expert)) return;
+    Tiles least = flow.tiles(expert), most_room = 0;
+    flow.of_expert(expert, [&](int id) {
+      const Tiles part = flow.part(id);
+      least = std::min(least, part > 0 ? part : least);
+      most_room = std::max(most_room, part > 0 ? room(id) : 0);
+      return false;
+    });
+    if (most_room < least) return;
     while (true) {
       int small[2] = {Flow::kNone, Flow::kNone}, roomy[2] = {Flow::kNone, Flow::kNone};
       flow.of_expert(expert, [&](int id) {
