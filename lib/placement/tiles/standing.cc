@@ -52,16 +52,15 @@ void Standing::list_slots(const LayerPlacement& placement) {
     // A draining worker's replicas may have no id; nothing is copied there either.
     if (draining_[worker] == 0) {
       for (const int id : table.of_worker(worker)) replica_[table.expert(id)] = id;
+      const std::size_t base = placement.index(worker, 0);
       for (int slot = 0; slot < placement.slots_per_worker(); ++slot) {
         const int expert = placement.expert_at(worker, slot);
         // Only the first slot of an expert on a worker is its replica; a second one holds nothing anybody needs.
         const bool owner = expert != kNoExpert && seen_[expert] != worker;
         if (owner) seen_[expert] = worker;
-        if (owner && placement.primary(expert) == worker) continue;
-        // Where the primary's worker drains, the first of the others carries the work: it stays.
+        // The primary's; where its worker drains, the first of the others carries the work and stays.
         if (owner && table.first(expert) == replica_[expert]) continue;
-        slots.push_back({slot, static_cast<int>(placement.index(worker, slot)), owner ? replica_[expert] : kNone,
-                         expert == kNoExpert});
+        slots.push_back({slot, static_cast<int>(base) + slot, owner ? replica_[expert] : kNone, expert == kNoExpert});
       }
     }
     slot_first.push_back(static_cast<int>(slots.size()));
