@@ -3,11 +3,7 @@
 #include <numeric>
 
 #include "instances.h"
-#include "placement/tiles/bounds.h"
-#include "placement/tiles/emit.h"
-#include "placement/tiles/open_slots.h"
 #include "placement/tiles/planner.h"
-#include "placement/tiles/split.h"
 
 namespace afore::placement {
 namespace {
@@ -16,9 +12,6 @@ using testing::BruteForce;
 using testing::Instance;
 using testing::Random;
 using testing::random_instance;
-using tiles::Demand;
-using tiles::Flow;
-using tiles::Standing;
 
 using Holders = std::vector<std::vector<int>>;
 constexpr Nanos kHidden = Nanos{1} << 50;

@@ -11,7 +11,7 @@ namespace afore::placement {
 
 class TilePlanner {
  public:
-  static constexpr std::int64_t kNodes = 64;
+  static constexpr std::int64_t kNodes = 4;
 
   // `node_budget`: nodes of the complete search, per target, that may follow the greedy ones; 0 = none.
   explicit TilePlanner(const Limits& limits, std::int64_t node_budget = kNodes);
