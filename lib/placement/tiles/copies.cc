@@ -90,9 +90,12 @@ bool CopyChooser::any_rule(Flow& flow, OpenSlots& slots, const CopyCall& call, T
   merge_parts(flow, limit);  // idle replicas give their slots
   flow.save(start_);
   const int fewest = fewest_copies(flow, slots, limit);
-  bool reached = false;
+  const bool tried = failed_once_ && &from == &call.at_floor && limit == call.floor;
+  bool reached = false, first = true;
   for (const Rule rule : kRules) {
-    if (rule != kRules[0]) flow.restore(start_);
+    if (tried && rule == kRules[0]) continue;
+    if (!first) flow.restore(start_);
+    first = false;
     const int most = reached ? static_cast<int>(offered_.size()) - 1 : slots.room().copies;
     const bool ok = probe_.run(flow, slots, call.request.pinned, limit, rule, most);
     if (ok) keep(flow, probe_.made());
@@ -155,6 +158,7 @@ void CopyChooser::keep(const Flow& flow, std::span<const Made> made) {
 
 void CopyChooser::start(const CopyCall& call) {
   work_at_ = kNoWork;
+  failed_once_ = false;
   chosen_.clear();
   best_gain_ = 0;
   best_load_ = call.base;
@@ -168,6 +172,7 @@ bool CopyChooser::at_once(Flow& flow, OpenSlots& slots, const CopyCall& call) {
   merge_parts(flow, call.bound);
   const bool reached = probe_.run(flow, slots, call.request.pinned, call.bound, kRules[0], slots.room().copies);
   if (reached) keep(flow, probe_.made());
+  failed_once_ = !reached;
   probe_.undo(flow, slots);
   if (!reached || net_gain(call, offered_, call.bound, copies_) != per_tile(call) * (call.base - call.bound))
     return false;

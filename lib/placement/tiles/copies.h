@@ -64,6 +64,7 @@ class CopyChooser {
   Nanos best_gain_ = 0;
   std::int64_t nodes_ = 0;
   bool budget_hit_ = false;
+  bool failed_once_ = false;  // the first rule does not get to the mean
   std::vector<Copy> copies_;
   std::vector<int> cut_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 // A target's tiles on the replicas of one layer, and the residual paths between its workers: the working state of
 // every search of this folder. Replica ids are ReplicaTable's; copies made by a search get the ids that follow.
-// papers: Hall's theorem, T* = max over worker sets S of ceil(D(S)/|S|) (docs/metrics.md "lower bounds").
+// Hall's theorem: T* = max over worker sets S of ceil(D(S)/|S|) (docs/metrics.md "lower bounds").
 #include <cstdint>
 #include <span>
 #include <vector>
