@@ -30,7 +30,7 @@ namespace {
 // The same walk twice, copies applied and slots busy as they are in a run: the second one allocates nothing.
 TEST(TilePlanner, AllocatesNothingOnceItHasSeenItsLayers) {
   for (const int workers : {2, 8, 32, 128}) {
-    TilePlanner planner({Objective::tiles, workers, true, Split::exact});
+    TilePlanner planner({Objective::tiles, workers, true, Split::exact}, 16);
     Decision decision;
     std::size_t during = 0, copies = 0;
     for (const bool warm : {false, true}) {

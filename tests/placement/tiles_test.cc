@@ -277,13 +277,13 @@ TEST(TilePlanner, KeepsNothingThatShowsInAPlan) {
   for (int i = 0; i < 60; ++i)
     instances.push_back(random_instance(random, 8 + static_cast<int>(random.below(30)),
                                         1 + static_cast<int>(random.below(8)), 2, 3000, 16, 3000, 9000));
-  TilePlanner used({Objective::tiles, 6, true, Split::exact});
+  TilePlanner used({Objective::tiles, 6, true, Split::exact}, 50);
   Decision decision;
   for (const int stride : {1, 7, 11, 13})
     for (int i = 0; i < 60; ++i) {
       const Instance& instance = instances[i * stride % 60];
       used.plan(instance.request(), decision);
-      TilePlanner fresh({Objective::tiles, 6, true, Split::exact});
+      TilePlanner fresh({Objective::tiles, 6, true, Split::exact}, 50);
       Decision expected;
       fresh.plan(instance.request(), expected);
       ASSERT_EQ(decision.copies, expected.copies);

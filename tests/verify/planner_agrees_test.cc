@@ -51,7 +51,7 @@ Shape random_shape(Draw& draw, const std::string& policy, Objective objective) {
 }
 
 std::unique_ptr<placement::Policy> make(const Shape& s) {
-  if (s.tile_planner) return placement::make_tiles({s.objective, s.copy_budget, s.gain_rule, s.split});
+  if (s.tile_planner) return placement::make_tiles({s.objective, s.copy_budget, s.gain_rule, s.split}, 200);
   return placement::find_policy(s.policy)->make({s.objective, s.copy_budget, s.gain_rule, s.split});
 }
 
