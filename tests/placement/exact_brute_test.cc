@@ -78,7 +78,7 @@ TEST_P(ExactRule, EveryBoundAloneHolds) {
   EXPECT_GT(tight, kCases / 2);
 }
 
-// A cluster of two or three workers refutes only what is out of reach, and re-solving keeps the split whole.
+// A cluster refutes only what is out of reach, and re-solving keeps the split whole.
 TEST_P(ExactRule, ClustersNeitherRefuteNorBreakASplit) {
   std::vector<std::int64_t> parts;
   exact::Loads loads;
@@ -98,10 +98,37 @@ TEST_P(ExactRule, ClustersNeitherRefuteNorBreakASplit) {
       ASSERT_GE(loads.max_load(), optimum) << i;
     }
     ASSERT_EQ(loads.max_load(), optimum) << i;
-    ASSERT_EQ(clusters.prove(loads, grid.at_most(optimum - 1), 1000), exact::Answer::infeasible) << i;
+    ASSERT_EQ(clusters.prove(loads, grid.at_most(optimum - 1), 1000, true), exact::Answer::infeasible) << i;
     ASSERT_EQ(clusters.whole(loads, optimum, 1000), exact::Answer::feasible) << i;
     ASSERT_EQ(made.largest(parts), optimum) << i;
   }
+}
+
+// More workers than one cluster holds.
+TEST_P(ExactRule, ClustersProveManyWorkers) {
+  ExactSplitter splitter;
+  std::vector<std::int64_t> parts;
+  int certified = 0, improved = 0;
+  constexpr int kMany = 300;
+  for (int i = 0; i < kMany; ++i) {
+    std::int64_t best = 0;
+    const SplitCase made =
+        testing::many_small_cases(random_, std::get<0>(GetParam()), std::get<1>(GetParam()), 12, best);
+    ASSERT_GT(made.workers, 16) << i;
+    const SplitResult planned = splitter.plan(made.problem(), parts);
+    ASSERT_EQ(made.largest(parts), planned.load) << i;
+    ASSERT_LE(planned.bound, best) << i;
+    ASSERT_GE(planned.load, best) << i;
+    const SplitResult proved = splitter.prove(made.problem(), parts, 1000);
+    ASSERT_EQ(made.largest(parts), proved.load) << i;
+    ASSERT_LE(proved.bound, best) << i;
+    ASSERT_GE(proved.load, best) << i;
+    ASSERT_EQ(proved.certified(), !proved.budget_hit) << i;
+    certified += proved.certified();
+    improved += proved.load < planned.load;
+  }
+  EXPECT_GT(certified, kMany * 9 / 10);
+  EXPECT_GT(improved, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(

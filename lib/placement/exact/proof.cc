@@ -5,7 +5,7 @@
 namespace afore::placement::exact {
 namespace {
 
-constexpr int kScanWorkers = 16;  // up to here all workers are searched at once
+constexpr int kScanWorkers = 16;  // up to here all workers are searched at once, and in clusters where that fails
 constexpr int kScanSteps = 8;     // attainable loads between bound and load that are tried one by one
 
 }  // namespace
@@ -51,8 +51,10 @@ void Proof::scan(Loads& loads, const Grid& grid, std::int64_t node_budget, Split
   }
 }
 
-void Proof::by_clusters(Loads& loads, const Grid& grid, Search& search, std::int64_t node_budget,
-                        SplitResult& result) {
+void Proof::by_clusters(Loads& loads, const Grid& grid, Search& search, std::int64_t node_budget, SplitResult& result) {
+  // Where the scan was undecided it gave up just below the load that stands: no need to search all workers there again.
+  const std::int64_t scanned = result.budget_hit ? result.load : 0;
+  result.budget_hit = false;
   while (result.bound < result.load) {
     const std::int64_t limit = grid.at_most(result.load - 1);
     if (clusters_.resolve(loads, limit, node_budget)) {
@@ -60,16 +62,10 @@ void Proof::by_clusters(Loads& loads, const Grid& grid, Search& search, std::int
       result.load = loads.max_load();
       continue;
     }
-    switch (clusters_.prove(loads, limit, node_budget)) {
-      case Answer::infeasible:
-        result.bound = result.load;
-        break;
-      case Answer::feasible:
-        result.load = loads.max_load();
-        break;
-      case Answer::unknown:
-        result.budget_hit = true;
-        return;
+    switch (clusters_.prove(loads, limit, node_budget, result.load != scanned)) {
+      case Answer::infeasible: result.bound = result.load; break;
+      case Answer::feasible: result.load = loads.max_load(); break;
+      case Answer::unknown: result.budget_hit = true; return;
     }
   }
 }
@@ -79,7 +75,7 @@ void Proof::run(Loads& loads, const Grid& grid, Bounds& bounds, Search& search, 
   raise_by_waste(loads, grid, bounds, result);
   clusters_.reset(loads);
   if (loads.workers() <= kScanWorkers) scan(loads, grid, node_budget, result);
-  else by_clusters(loads, grid, search, node_budget, result);
+  by_clusters(loads, grid, search, node_budget, result);
 }
 
 }  // namespace afore::placement::exact
