@@ -6,6 +6,7 @@ namespace afore::placement::exact {
 namespace {
 
 constexpr int kScanWorkers = 16;  // up to here all workers are searched at once, and in clusters where that fails
+constexpr int kRounds = 64;       // of a scan or of clusters: where loads are fine-grained, gains may be tiny
 constexpr int kScanSteps = 8;     // attainable loads between bound and load that are tried one by one
 
 }  // namespace
@@ -28,7 +29,8 @@ void Proof::raise_by_waste(const Loads& loads, const Grid& grid, Bounds& bounds,
 // From the bound upwards, so that the first split found is the best one; far apart, from the middle.
 void Proof::scan(Loads& loads, const Grid& grid, std::int64_t node_budget, SplitResult& result) {
   bool open = false;  // a threshold at or above the bound could not be decided
-  while (result.bound < result.load) {
+  for (int round = 0; result.bound < result.load; ++round) {
+    if (round == kRounds) return;
     std::int64_t limit = result.bound;
     if (open) {
       limit = result.load - 1;
@@ -55,7 +57,9 @@ void Proof::by_clusters(Loads& loads, const Grid& grid, Search& search, std::int
   // Where the scan was undecided it gave up just below the load that stands: no need to search all workers there again.
   const std::int64_t scanned = result.budget_hit ? result.load : 0;
   result.budget_hit = false;
-  while (result.bound < result.load) {
+  for (int round = 0; result.bound < result.load; ++round) {
+    result.budget_hit = round == kRounds;
+    if (result.budget_hit) return;
     const std::int64_t limit = grid.at_most(result.load - 1);
     if (clusters_.resolve(loads, limit, node_budget)) {
       search.descend(loads, result.bound);
