@@ -200,12 +200,13 @@ TEST(ExactSplit, LoadsNearTheEndOfTheRange) {
     for (const bool slow : {false, true})
       for (int i = 0; i < 200; ++i) {
         SplitCase made = testing::small_case(random, rule, slow);
-        std::int64_t total = 1;
-        for (std::size_t e = 0; e < made.tiles.size(); ++e) total += made.tiles[e] + 4;
-        // Once many tiles, once dear ones.
-        const std::int64_t scale = (std::int64_t{1} << 60) / (total * std::max<std::int64_t>(made.per_tile, 1) * 2);
+        // All loads together, whatever the split, reach 2^62: 1600 thousandths is the slowest worker.
+        std::int64_t work = 1;
+        for (std::size_t e = 0; e < made.tiles.size(); ++e)
+          work +=
+              std::max<std::int64_t>(made.per_tile, 1) * made.tiles[e] + made.per_expert * std::ssize(made.holders[e]);
+        const std::int64_t spread = (std::int64_t{1} << 62) / (slow ? 8 * work : 5 * work) * 5;
         SplitCase large = made;
-        const std::int64_t spread = scale / 20000;
         if (i % 2 == 0) {
           for (std::int64_t& tiles : large.tiles) tiles *= spread;
         } else {
