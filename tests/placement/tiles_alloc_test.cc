@@ -1,28 +1,8 @@
-// Counts allocations by replacing the global operators for this whole program.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
+#include "allocations.h"
 #include "instances.h"
 #include "placement/tiles/planner.h"
-
-namespace {
-std::size_t allocations = 0;
-
-void* allocate(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate(size); }
-void* operator new[](std::size_t size) { return allocate(size); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace afore::placement {
 namespace {
@@ -39,9 +19,9 @@ TEST(TilePlanner, AllocatesNothingOnceItHasSeenItsLayers) {
       during = 0;
       for (int target = 0; target < 60; ++target) {
         const Request request = instance.request();
-        const std::size_t before = allocations;
+        const std::size_t before = testing::allocations();
         planner.plan(request, decision);
-        during += allocations - before;
+        during += testing::allocations() - before;
         copies += decision.copies.size();
         for (const Copy& copy : decision.copies) instance.placement.set(copy.to, copy.slot, copy.expert);
         std::fill(instance.busy.begin(), instance.busy.end(), std::uint8_t{0});
