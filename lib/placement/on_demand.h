@@ -1,6 +1,6 @@
 #pragma once
-// Copies for one target under objective time: those that lower its largest load by more than they expose (AFORE Eq. 7-9), found by Grower,
-// and kept only where the net gain is worth a change of what stands.
+// Copies for one target under objective time: those that lower its largest load by more than they expose (AFORE Eq.
+// 7-9), found by Grower, and kept only where the net gain is worth a change of what stands.
 #include <cstdint>
 #include <vector>
 
