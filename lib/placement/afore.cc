@@ -23,6 +23,14 @@ constexpr std::int64_t kLevelPercent = 25;
 
 std::int64_t largest(std::span<const std::int64_t> loads) { return *std::max_element(loads.begin(), loads.end()); }
 
+// What every worker would have if work could be shared freely: a lower bound, but for the rule and slow workers.
+std::int64_t volume(const SplitProblem& problem) {
+  std::int64_t work = 0;
+  for (const std::int64_t tiles : problem.tiles)
+    if (tiles > 0) work += problem.per_tile * tiles + problem.per_expert;
+  return work / problem.replicas.workers();
+}
+
 // Tiles by replica id from an assignment over the same placement.
 void parts_of(std::span<const TileShare> shares, const ReplicaTable& replicas, std::vector<std::int64_t>& parts) {
   parts.assign(replicas.replicas(), 0);
@@ -44,7 +52,8 @@ class TimePlanner {
   explicit TimePlanner(const Limits& limits)
       : limits_(limits), on_demand_(limits), backlog_(std::max(1, limits.microbatches)) {}
 
-  void plan(const Request& request, Decision& decision) {
+  // `residents`: asked only whether the target is an unusual one.
+  void plan(const Request& request, const Residents& residents, Decision& decision) {
     decision.clear();
     const Nanos c0_ns = request.cost.c0_ns;
     count_tiles(request.counts, request.cost.tile_tokens, demand_);
@@ -63,7 +72,8 @@ class TimePlanner {
 
     std::int64_t cap = split.load + split.load * kLevelPercent / 100;
     const std::int64_t least_gain = std::max<std::int64_t>(1, split.load * kLeastGainPercent / 100);
-    const std::int64_t grown = on_demand_.grow(request, bound, least_gain, decision, shares_);
+    const bool unusual = residents.unusual(request.target.layer, split.load, volume(problem(request)));
+    const std::int64_t grown = unusual ? on_demand_.grow(request, bound, least_gain, decision, shares_) : -1;
     if (grown >= 0) {
       place(decision.copies, request, grown_);
       table_ = &grown_;
@@ -156,7 +166,7 @@ class AforePolicy final : public Policy {
   void plan(const Request& request, Decision& decision) override {
     const bool by_tiles = limits_.objective == Objective::tiles;
     if (by_tiles) tiles_.plan(request, decision);
-    else time_.plan(request, decision);
+    else time_.plan(request, residents_, decision);
     if (request.target == last_) return;  // asked again about the same target: it is planned only once
     last_ = request.target;
     if (by_tiles) settle_tiles(request, decision);
@@ -181,13 +191,6 @@ class AforePolicy final : public Policy {
     state_.reset(problem, parts_);
     residents_.step(request, {problem, parts_, largest(state_.loads()), volume(problem), decision.ffn_ns_before},
                     limits_.copy_budget - std::ssize(decision.copies), decision.copies);
-  }
-
-  static std::int64_t volume(const SplitProblem& problem) {
-    std::int64_t work = 0;
-    for (const std::int64_t tiles : problem.tiles)
-      if (tiles > 0) work += problem.per_tile * tiles + problem.per_expert;
-    return work / problem.replicas.workers();
   }
 
   Limits limits_;

@@ -39,6 +39,12 @@ void Residents::observe(Layer& layer, const PlannedSplit& split) const {
   layer.recent += (ratio - layer.recent) * kShortMemory;
 }
 
+bool Residents::unusual(int layer, std::int64_t load, std::int64_t floor) const {
+  const auto it = layers_.find(layer);
+  if (it == layers_.end() || it->second.targets < kRemembered) return true;
+  return static_cast<double>(load) > it->second.usual * kShift * static_cast<double>(floor);
+}
+
 bool Residents::awake(Layer& layer) const {
   if (layer.targets < kRemembered) return false;
   if (layer.rest == 0) return true;
