@@ -70,18 +70,17 @@ class TimePlanner {
     decision.max_tiles_before = largest(state_.loads());
     const std::int64_t bound = on_demand_.bound(request, problem(request), parts_, decision);
 
-    std::int64_t cap = split.load + split.load * kLevelPercent / 100;
     const std::int64_t least_gain = std::max<std::int64_t>(1, split.load * kLeastGainPercent / 100);
     const bool unusual = residents.unusual(request.target.layer, split.load, volume(problem(request)));
     const std::int64_t grown = unusual ? on_demand_.grow(request, bound, least_gain, decision, shares_) : -1;
-    if (grown >= 0) {
-      place(decision.copies, request, grown_);
-      table_ = &grown_;
-      parts_of(shares_, grown_, parts_);
-      load_ = grown;
-      cap = cap_with_copies(request, decision, grown);
+    if (grown < 0 || !plan_with_copies(request, grown, decision)) {
+      level(request, decision, split.load + split.load * kLevelPercent / 100);
+      write_assignment(decision);
     }
-    level(request, decision, cap);
+    const Nanos reached = c0_ns + largest(leveler_.loads());
+    // Levelling looks elsewhere than the search does, and may find a better split on its way.
+    if (decision.copies.empty()) decision.ffn_ns_before = std::min(decision.ffn_ns_before, reached);
+    decision.certified = reached == decision.lower_bound_ns;
   }
 
   SplitProblem problem(const Request& request) const {
@@ -95,12 +94,27 @@ class TimePlanner {
   }
 
  private:
-  // Copies stay worth their wait: levelling may not give away what they gain.
-  std::int64_t cap_with_copies(const Request& request, const Decision& decision, std::int64_t grown) const {
-    if (!limits_.gain_rule) return grown;
+  // The split that the copies were found for, levelled as far as they stay worth their wait. False, and nothing is
+  // done, where that would end later than everything on the primaries.
+  bool plan_with_copies(const Request& request, std::int64_t grown, Decision& decision) {
     const Nanos migration = migration_ns(decision.copies, request.placement.workers(), request.cost);
-    const Nanos exposed = std::max<Nanos>(0, migration - request.window_ns);
-    return std::max(grown, decision.ffn_ns_before - request.cost.c0_ns - exposed - 1);
+    const Nanos exposed = limits_.gain_rule ? std::max<Nanos>(0, migration - request.window_ns) : 0;
+    const std::int64_t cap = std::max(grown, decision.ffn_ns_before - request.cost.c0_ns - exposed - 1);
+    standing_parts_ = parts_;
+    place(decision.copies, request, grown_);
+    table_ = &grown_;
+    parts_of(shares_, grown_, parts_);
+    std::swap(load_, grown);
+    level(request, decision, cap);
+    if (largest(leveler_.loads()) <= cap) {
+      write_assignment(decision);
+      return true;
+    }
+    decision.copies.clear();
+    table_ = &standing_;
+    parts_ = standing_parts_;
+    load_ = grown;
+    return false;
   }
 
   void level(const Request& request, Decision& decision, std::int64_t cap) {
@@ -111,11 +125,6 @@ class TimePlanner {
       decision.backlog_ns.assign(backlog.begin(), backlog.end());
       level_parts(split, backlog, cap);
     }
-    write_assignment(decision);
-    const Nanos reached = request.cost.c0_ns + largest(leveler_.loads());
-    // Levelling looks elsewhere than the search does, and may find a better split on its way.
-    if (decision.copies.empty()) decision.ffn_ns_before = std::min(decision.ffn_ns_before, reached);
-    decision.certified = reached == decision.lower_bound_ns;
   }
 
   // Never later than with everything on the primaries.
@@ -155,7 +164,7 @@ class TimePlanner {
   Leveler leveler_;
   WorkerState state_;
   std::int64_t load_ = 0;
-  std::vector<std::int64_t> demand_, parts_, home_;
+  std::vector<std::int64_t> demand_, parts_, standing_parts_, home_;
   std::vector<TileShare> shares_;
 };
 

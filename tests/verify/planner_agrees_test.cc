@@ -52,7 +52,10 @@ Shape random_shape(Draw& draw, const std::string& policy, Objective objective) {
 
 std::unique_ptr<placement::Policy> make(const Shape& s) {
   if (s.tile_planner) return placement::make_tiles({s.objective, s.copy_budget, s.gain_rule, s.split}, 200);
-  return placement::find_policy(s.policy)->make({s.objective, s.copy_budget, s.gain_rule, s.split});
+  placement::Limits limits{s.objective, s.copy_budget, s.gain_rule, s.split};
+  limits.microbatches = s.microbatches;
+  limits.node_budget = s.copy_budget % 2 == 0 ? 100 : 0;
+  return placement::find_policy(s.policy)->make(limits);
 }
 
 // One layer's standing replicas and recent work, kept as docs/records.md states it.
