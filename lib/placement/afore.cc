@@ -90,7 +90,7 @@ class AforePolicy final : public Policy {
   // Copies stay worth their wait: levelling may not give away what they gain.
   std::int64_t least_cap(const Request& request, const Decision& decision, std::int64_t grown) const {
     if (by_tiles() || !limits_.gain_rule) return grown;
-    const Nanos migration = migration_ns(decision.copies, request.placement.workers(), request.cost);
+    const Nanos migration = migration_ns(decision.copies, request.placement.workers(), request.cost, request.workers);
     const Nanos exposed = std::max<Nanos>(0, migration - request.window_ns);
     return std::max(grown, decision.ffn_ns_before - request.cost.c0_ns - exposed - 1);
   }
