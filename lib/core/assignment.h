@@ -32,16 +32,23 @@ void count_tiles(std::span<const std::int64_t> counts, std::int64_t tile_tokens,
 
 // Error{data} for a target so large that times or bytes computed from it could leave 64 bits.
 void check_magnitude(const Target& target, std::int64_t tokens, std::span<const std::int64_t> counts, int workers,
-                     const LayerCost& cost);
+                     const LayerCost& cost, std::span<const WorkerTraits> traits = {});
 
 // What each worker gets: index = worker.
 struct WorkerLoads {
   std::vector<std::int64_t> tiles;
   std::vector<std::int64_t> activated;  // experts with work there
   std::int64_t max_tiles = 0;
-  Nanos max_ns = 0;  // max over workers of cost.ffn_ns(tiles, activated)
+  Nanos max_ns = 0;  // max over workers of ffn_ns(cost, traits, worker, tiles, activated)
 };
-WorkerLoads worker_loads(std::span<const TileShare> assignment, int workers, const LayerCost& cost);
+WorkerLoads worker_loads(std::span<const TileShare> assignment, int workers, const LayerCost& cost,
+                         std::span<const WorkerTraits> traits = {});
+
+// The least largest load that leaves room for `work` ns of unslowed load over all workers.
+std::int64_t slowed_volume(std::int64_t work, int workers, std::span<const WorkerTraits> traits);
+// The volume bound: no split of so many tiles of so many experts over the workers takes less.
+Nanos volume_bound_ns(std::int64_t tiles, std::int64_t experts, int workers, const LayerCost& cost,
+                      std::span<const WorkerTraits> traits = {});
 
 // Tokens by the rule of docs/records.md: redundant workers in rank order take min(tiles*tile_tokens, what remains),
 // the primary the rest. Result sorted like the assignment; pairs that end with 0 tokens are kept with 0.

@@ -65,10 +65,30 @@ std::vector<std::string> hardware_profile_names() {
   return names;
 }
 
+const char* to_string(LoadRule rule) { return rule == LoadRule::additive ? "additive" : "roofline"; }
+
+Nanos ffn_ns(const LayerCost& cost, std::span<const WorkerTraits> traits, int worker, std::int64_t tiles,
+             std::int64_t activated) {
+  const Nanos load = cost.load_ns(tiles, activated);
+  return cost.c0_ns + (traits.empty() ? load : ceil_div(load * traits[worker].slowdown_permille, 1000));
+}
+
+Nanos copy_ns(const LayerCost& cost, std::span<const WorkerTraits> traits, int from, int to) {
+  if (traits.empty()) return cost.copy_ns;
+  const std::int64_t permille = std::max(traits[from].copy_slowdown_permille, traits[to].copy_slowdown_permille);
+  // copy_ns may be 10^15: its product with a slowdown would not fit 64 bits.
+  return cost.copy_ns / 1000 * permille + ceil_div(cost.copy_ns % 1000 * permille, 1000);
+}
+
+bool has_draining(std::span<const WorkerTraits> traits) {
+  return std::any_of(traits.begin(), traits.end(), [](const WorkerTraits& t) { return t.draining; });
+}
+
 LayerCost layer_cost(const HardwareProfile& profile, const ModelSpec& model, std::int64_t tile_tokens) {
   LayerCost cost;
   cost.c0_ns = profile.ffn_c0_ns;
   cost.tile_tokens = tile_tokens;
+  cost.rule = profile.ffn_rule;
   if (profile.ffn_c1_ns != kAbsent) {
     cost.c1_ns = profile.ffn_c1_ns;
   } else {
@@ -150,7 +170,7 @@ PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& mode
 }
 
 Nanos awaited_ns(std::span<const Copy> copies, std::span<const TileShare> assignment, int workers,
-                 const LayerCost& cost) {
+                 const LayerCost& cost, std::span<const WorkerTraits> traits) {
   std::size_t awaited = copies.size();
   const auto before = [](const TileShare& a, const TileShare& b) {
     return a.expert != b.expert ? a.expert < b.expert : a.worker < b.worker;
@@ -158,10 +178,11 @@ Nanos awaited_ns(std::span<const Copy> copies, std::span<const TileShare> assign
   while (awaited > 0 && !std::binary_search(assignment.begin(), assignment.end(),
                                             TileShare{copies[awaited - 1].expert, copies[awaited - 1].to, 0}, before))
     --awaited;
-  return migration_ns(copies.first(awaited), workers, cost);
+  return migration_ns(copies.first(awaited), workers, cost, traits);
 }
 
-Nanos migration_ns(std::span<const Copy> copies, int workers, const LayerCost& cost) {
+Nanos migration_ns(std::span<const Copy> copies, int workers, const LayerCost& cost,
+                   std::span<const WorkerTraits> traits) {
   if (copies.empty()) return 0;
   auto& out_free = scratch<std::vector<Nanos>, struct OutPorts>();
   auto& in_free = scratch<std::vector<Nanos>, struct InPorts>();
@@ -169,7 +190,7 @@ Nanos migration_ns(std::span<const Copy> copies, int workers, const LayerCost& c
   in_free.assign(workers, 0);
   Nanos last = 0;
   for (const Copy& copy : copies) {
-    const Nanos end = std::max(out_free[copy.from], in_free[copy.to]) + cost.copy_ns;
+    const Nanos end = std::max(out_free[copy.from], in_free[copy.to]) + copy_ns(cost, traits, copy.from, copy.to);
     out_free[copy.from] = in_free[copy.to] = end;
     last = std::max(last, end);
   }

@@ -14,6 +14,7 @@ namespace afore {
 
 // How a kernel's time grows with tiles and activated experts: one after the other, or whichever takes longer.
 enum class LoadRule { additive, roofline };
+const char* to_string(LoadRule rule);
 
 struct HardwareProfile {
   std::string name;
@@ -54,13 +55,19 @@ struct LayerCost {
   Nanos copy_ns = 0;  // one expert through one port, latency included
   LoadRule rule = LoadRule::additive;
 
-  Nanos ffn_ns(std::int64_t tiles, std::int64_t activated) const {
+  Nanos load_ns(std::int64_t tiles, std::int64_t activated) const {  // without c0
     const Nanos compute_ns = c1_ns * tiles, weights_ns = c2_ns * activated;
-    return c0_ns + (rule == LoadRule::additive ? compute_ns + weights_ns
-                    : compute_ns > weights_ns  ? compute_ns
-                                               : weights_ns);
+    return rule == LoadRule::additive ? compute_ns + weights_ns : compute_ns > weights_ns ? compute_ns : weights_ns;
   }
+  Nanos ffn_ns(std::int64_t tiles, std::int64_t activated) const { return c0_ns + load_ns(tiles, activated); }
 };
+
+// The same where workers differ, by their traits (empty = all alike): a worker's load times its slowdown, rounded up;
+// c0 is everybody's. A copy takes copy_ns times the slower of its two ends, rounded up.
+Nanos ffn_ns(const LayerCost& cost, std::span<const WorkerTraits> traits, int worker, std::int64_t tiles,
+             std::int64_t activated);
+Nanos copy_ns(const LayerCost& cost, std::span<const WorkerTraits> traits, int from, int to);
+bool has_draining(std::span<const WorkerTraits> traits);
 
 // c1 = tile_tokens * 6 * hidden * moe_intermediate / (flops * efficiency), c2 = expert_bytes / (memory * efficiency),
 // both at least 1 ns, unless the profile carries measured ones. Needs hidden, moe_intermediate, expert_bytes or
@@ -104,12 +111,13 @@ struct Copy {
 
 // When the last of `copies` ends, from an idle start at 0: in list order, each as soon as the out port of `from`
 // and the in port of `to` are free (list scheduling; docs/metrics.md "migration_ns"). 0 for no copies.
-Nanos migration_ns(std::span<const Copy> copies, int workers, const LayerCost& cost);
+Nanos migration_ns(std::span<const Copy> copies, int workers, const LayerCost& cost,
+                   std::span<const WorkerTraits> traits = {});
 
 // When the last of those ends that the target waits for: copies with work in `assignment` (sorted). The others are for
 // later targets.
 struct TileShare;
 Nanos awaited_ns(std::span<const Copy> copies, std::span<const TileShare> assignment, int workers,
-                 const LayerCost& cost);
+                 const LayerCost& cost, std::span<const WorkerTraits> traits = {});
 
 }  // namespace afore

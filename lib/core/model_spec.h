@@ -24,12 +24,22 @@ struct ModelSpec {
   bool operator==(const ModelSpec&) const = default;
 };
 
+// What sets an FFN worker apart from the others, in thousandths.
+struct WorkerTraits {
+  static constexpr std::int64_t kLeastPermille = 100, kMostPermille = 100'000;
+  std::int64_t slowdown_permille = 1000;       // its c1 and c2, of the cost's
+  std::int64_t copy_slowdown_permille = 1000;  // a copy into or out of it, of copy_ns
+  bool draining = false;                       // takes no copies, and work only of experts that stand nowhere else
+  bool operator==(const WorkerTraits&) const = default;
+};
+
 struct ClusterSpec {
   std::int64_t attention_workers = kAbsent;
   std::int64_t ffn_workers = kAbsent;
   std::int64_t redundant_slots = kAbsent;  // per FFN worker and layer
   std::int64_t tile_tokens = kAbsent;      // M dimension of the grouped-GEMM tile
   std::int64_t microbatches = kAbsent;
+  std::vector<WorkerTraits> workers{};  // by FFN worker; empty = all alike
   bool operator==(const ClusterSpec&) const = default;
 };
 

@@ -106,4 +106,12 @@ std::vector<int> LayerPlacement::physical_to_logical() const {
   return map;
 }
 
+int stand_in(const LayerPlacement& placement, int expert, std::span<const WorkerTraits> traits) {
+  const int home = placement.primary(expert);
+  if (home < 0 || !drains(traits, home)) return home;
+  for (const int worker : placement.holders(expert))
+    if (!drains(traits, worker)) return worker;
+  return home;
+}
+
 }  // namespace afore

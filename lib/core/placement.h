@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/model_spec.h"
+
 namespace afore {
 
 inline constexpr int kNoExpert = -1;
@@ -75,6 +77,14 @@ class LayerPlacement {
   bool rehomed_ = false;
   std::uint64_t stamp_ = 0;
 };
+
+inline bool drains(std::span<const WorkerTraits> traits, int worker) {
+  return !traits.empty() && traits[worker].draining;
+}
+// The expert's primary; where that is on a draining worker, the lowest-index holder that is not, if there is one.
+// Copies overwrite it as little as a primary: work would have to go back to the draining worker. -1 when nobody holds
+// it.
+int stand_in(const LayerPlacement& placement, int expert, std::span<const WorkerTraits> traits);
 
 // floor(e*N/E): the worker of an expert's initial primary.
 inline int initial_primary(int expert, int experts, int workers) {

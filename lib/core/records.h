@@ -27,6 +27,7 @@ struct PlannerSpec {
   bool gain_rule = true;
   LayerCost cost;
   std::string cost_name;
+  std::vector<int> pinned_experts;  // ascending: never copied, in any layer
   bool operator==(const PlannerSpec& o) const;
 };
 

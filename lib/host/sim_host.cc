@@ -256,7 +256,8 @@ void SimHost::Impl::start_copies(const std::vector<device::CopyKey>& started) {
     ffn[copy.to].on_copy_started(now(), {key.first, key.second});
     metrics.copies().on_started(now());
     if (sink.operation) running_copies[key] = now();
-    const Nanos ns = static_cast<Nanos>(static_cast<double>(options.layer_cost.copy_ns) * clock.slowdown(now()));
+    const Nanos usual = copy_ns(options.layer_cost, options.cluster.workers, copy.from, copy.to);
+    const Nanos ns = static_cast<Nanos>(static_cast<double>(usual) * clock.slowdown(now()));
     events.push(now() + ns, caused(EventKind::copy_done, copy.to, key.first, key.second));
     if (shares_links())
       traffic.started(key, copy, now(),
@@ -265,7 +266,7 @@ void SimHost::Impl::start_copies(const std::vector<device::CopyKey>& started) {
 }
 
 void SimHost::Impl::run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated) {
-  const Nanos end = now() + options.layer_cost.ffn_ns(tiles, activated);
+  const Nanos end = now() + ffn_ns(options.layer_cost, options.cluster.workers, worker, tiles, activated);
   timeline("F", worker, "compute", "expert_ffn", target, now(), end);
   events.push(clock.notices('F', worker, FaultClock::Lane::compute, end),
               caused(EventKind::ffn_done, worker, serial_of(target)));

@@ -108,7 +108,8 @@ void EplbBackground::plan(const Demand& demand, LayerState& layer, Plan& plan,
   if (migration.transition) draining = migration.transition->draining(layer.placement);
 
   placement::Request request{demand.target,   demand.counts, layer.placement, layer.busy(),
-                             layer.last_used, cost_,         plan.window_ns};
+                             layer.last_used, cost_,         plan.window_ns,  {},
+                             cluster_.workers};
   const placement::Decision before = before_->decide(request);
   plan.max_tile_load_before = before.max_tiles_before;
   plan.ffn_ns_before = before.ffn_ns_before;
@@ -142,7 +143,7 @@ void EplbBackground::plan(const Demand& demand, LayerState& layer, Plan& plan,
     active += count > 0 ? 1 : 0;
   }
   plan.lower_bound = ceil_div(tiles, workers);
-  plan.ffn_bound_ns = cost_.c0_ns + ceil_div(cost_.c1_ns * tiles + cost_.c2_ns * active, workers);
+  plan.ffn_bound_ns = volume_bound_ns(tiles, active, static_cast<int>(workers), cost_, cluster_.workers);
   history_.observe(demand);
 }
 

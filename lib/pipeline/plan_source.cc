@@ -146,7 +146,8 @@ PlanPtr EmbeddedPlans::next(const Demand& demand, std::int64_t serial) {
     plan.target = demand.target;
     plan.policy = "none";
     plan.assignment = primary_assignment(tiles, placement);
-    const WorkerLoads loads = worker_loads(plan.assignment, static_cast<int>(cluster_.ffn_workers), cost_);
+    const WorkerLoads loads =
+        worker_loads(plan.assignment, static_cast<int>(cluster_.ffn_workers), cost_, cluster_.workers);
     plan.tile_load = loads.tiles;
     plan.max_tile_load = plan.max_tile_load_before = loads.max_tiles;
     plan.ffn_ns = plan.ffn_ns_before = loads.max_ns;

@@ -48,6 +48,8 @@ Planner::Planner(const ModelSpec& model, const ClusterSpec& cluster, const Layer
   require(cluster_.redundant_slots, 0, "the number of redundant slots", "--slots N");
   require(cluster_.tile_tokens, 1, "the tile size", "--tile-tokens N");
   require(cluster_.microbatches, 1, "the number of microbatches", "--microbatches N");
+  AFORE_CHECK(cluster_.workers.empty() || std::ssize(cluster_.workers) == cluster_.ffn_workers,
+              "the traits are of another number of workers");
   options_.source = effective_source(options_.policy, options_.source);
   options_.limits.microbatches = static_cast<int>(cluster_.microbatches);
   policy_ = make_policy(options_.policy, options_.limits);
@@ -147,7 +149,17 @@ PlannedTarget Planner::plan(const Demand& demand) {
                 "a demand of " + std::to_string(demand.counts.size()) + " experts, where the model has " +
                     std::to_string(model_.experts),
                 "is --model the preset of this stream?");
-  check_magnitude(demand.target, demand.tokens, demand.counts, static_cast<int>(cluster_.ffn_workers), cost_);
+  if (pinned_.empty() && !options_.pinned.empty()) {
+    pinned_.resize(demand.counts.size(), 0);
+    for (const int expert : options_.pinned) {
+      if (expert >= model_.experts)
+        throw Error(ErrorKind::usage,
+                    fmt::format("there is no expert {} to pin, of {} counted from 0", expert, model_.experts));
+      pinned_[expert] = 1;
+    }
+  }
+  check_magnitude(demand.target, demand.tokens, demand.counts, static_cast<int>(cluster_.ffn_workers), cost_,
+                  cluster_.workers);
   // Busy slots are those of as many targets as there are microbatches: a plan for more would overwrite live slots.
   if (demand.target.microbatch >= cluster_.microbatches)
     throw Error(ErrorKind::data,
@@ -194,8 +206,8 @@ void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan
   if (options_.source == DemandSource::window) window_history_.guess(demand.target, experts, guess_counts_);
   if (guessed) counts = guess_counts_;
 
-  placement::Request request{demand.target,   counts, state.placement, state.busy(),
-                             state.last_used, cost_,  plan.window_ns};
+  placement::Request request{demand.target, counts,         state.placement, state.busy(),    state.last_used,
+                             cost_,         plan.window_ns, pinned_,         cluster_.workers};
   placement::Decision decision = policy_->decide(request);
   plan.rehomes = policy_->rehomes();
   plan.is_virtual = policy_->is_virtual();
@@ -204,7 +216,8 @@ void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan
   plan.assignment_tokens = std::move(decision.assignment_tokens);
 
   if (guessed) {
-    const WorkerLoads predicted = worker_loads(plan.assignment, static_cast<int>(cluster_.ffn_workers), cost_);
+    const WorkerLoads predicted =
+        worker_loads(plan.assignment, static_cast<int>(cluster_.ffn_workers), cost_, cluster_.workers);
     plan.predicted_max_tile_load = predicted.max_tiles;
     plan.predicted_ffn_ns = predicted.max_ns;
     // What could be reached, and what bounds it, speaks of the truth: one more question, its copies not taken.
@@ -225,21 +238,24 @@ void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan
   if (guessed) {
     const std::vector<TileShare> guess = std::move(plan.assignment);
     plan.assignment_tokens.clear();  // they are of the guess; what is projected follows the general rule
-    plan.assignment = plan.is_virtual ? guess : demand::project_shares(guess, true_tiles_, state.placement);
+    plan.assignment =
+        plan.is_virtual ? guess : demand::project_shares(guess, true_tiles_, state.placement, cluster_.workers);
   }
 }
 
 void Planner::finish_plan(const Demand& demand, const LayerState& state, Plan& plan) {
   const int workers = static_cast<int>(cluster_.ffn_workers);
-  const WorkerLoads loads = worker_loads(plan.assignment, workers, cost_);
+  const WorkerLoads loads = worker_loads(plan.assignment, workers, cost_, cluster_.workers);
   plan.tile_load = loads.tiles;
   plan.max_tile_load = loads.max_tiles;
   plan.ffn_ns = loads.max_ns;
   const bool tiles = plan.objective == Objective::tiles;
   plan.certified = tiles ? plan.max_tile_load == plan.lower_bound : plan.ffn_ns == plan.ffn_bound_ns;
-  plan.migration_ns = migration_ns(plan.copies, workers, cost_);
+  plan.migration_ns = migration_ns(plan.copies, workers, cost_, cluster_.workers);
   plan.exposed_ns =
-      background_ ? 0 : std::max<Nanos>(0, awaited_ns(plan.copies, plan.assignment, workers, cost_) - plan.window_ns);
+      background_ ? 0
+                  : std::max<Nanos>(
+                        0, awaited_ns(plan.copies, plan.assignment, workers, cost_, cluster_.workers) - plan.window_ns);
   const Nanos saved =
       tiles ? cost_.c1_ns * (plan.max_tile_load_before - plan.max_tile_load) : plan.ffn_ns_before - plan.ffn_ns;
   plan.gain_ns = saved - plan.exposed_ns;
@@ -250,7 +266,8 @@ void Planner::finish_plan(const Demand& demand, const LayerState& state, Plan& p
     for (int w = 0; w < workers; ++w)
       if (loads.activated[w] > 0)
         plan.completion_ns =
-            std::max(plan.completion_ns, plan.backlog_ns[w] + cost_.ffn_ns(loads.tiles[w], loads.activated[w]));
+            std::max(plan.completion_ns,
+                     plan.backlog_ns[w] + ffn_ns(cost_, cluster_.workers, w, loads.tiles[w], loads.activated[w]));
   }
   AFORE_CHECK(plan.lower_bound <= plan.max_tile_load && plan.ffn_bound_ns <= plan.ffn_ns, "a plan is below its bound");
   if (plan.is_virtual) return;

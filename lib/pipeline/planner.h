@@ -35,6 +35,7 @@ struct PlannerOptions {
                                    // target, or 0 where fewer than three microbatches are in flight
   bool overlap = true;             // false: copies start only when the worker is free, so the window is 0
   EplbOptions eplb;
+  std::vector<int> pinned;                     // experts that are never copied
   std::shared_ptr<const InitialMaps> initial;  // layers that do not start with contiguous primaries; may be null
 };
 
@@ -110,6 +111,7 @@ class Planner {
   ClusterSpec cluster_;
   LayerCost cost_;
   PlannerOptions options_;
+  std::vector<std::uint8_t> pinned_;  // by expert; empty = none
   std::unique_ptr<placement::Policy> policy_;
   std::unique_ptr<BackgroundPolicy> background_;
   std::map<int, std::unique_ptr<LayerState>> layers_;

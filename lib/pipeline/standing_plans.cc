@@ -33,7 +33,7 @@ class EvenPlans final : public PlanSource {
   }
 
   PlanPtr next(const Demand& demand, std::int64_t serial) override {
-    check_magnitude(demand.target, demand.tokens, demand.counts, workers(), cost_);
+    check_magnitude(demand.target, demand.tokens, demand.counts, workers(), cost_, cluster_.workers);
     const LayerPlacement& standing = placement(demand.target.layer);
     Plan plan;
     plan.seq = serial;
@@ -41,7 +41,7 @@ class EvenPlans final : public PlanSource {
     plan.policy = "standing";
     for (int expert = 0; expert < standing.experts(); ++expert)
       share_out(standing, expert, demand.counts[expert], plan);
-    const WorkerLoads loads = worker_loads(plan.assignment, workers(), cost_);
+    const WorkerLoads loads = worker_loads(plan.assignment, workers(), cost_, cluster_.workers);
     plan.tile_load = loads.tiles;
     plan.max_tile_load = plan.max_tile_load_before = loads.max_tiles;
     plan.ffn_ns = plan.ffn_ns_before = loads.max_ns;

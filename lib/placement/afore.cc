@@ -97,7 +97,7 @@ class TimePlanner {
   // The split that the copies were found for, levelled as far as they stay worth their wait. False, and nothing is
   // done, where that would end later than everything on the primaries.
   bool plan_with_copies(const Request& request, std::int64_t grown, Decision& decision) {
-    const Nanos migration = migration_ns(decision.copies, request.placement.workers(), request.cost);
+    const Nanos migration = migration_ns(decision.copies, request.placement.workers(), request.cost, request.workers);
     const Nanos exposed = limits_.gain_rule ? std::max<Nanos>(0, migration - request.window_ns) : 0;
     const std::int64_t cap = std::max(grown, decision.ffn_ns_before - request.cost.c0_ns - exposed - 1);
     standing_parts_ = parts_;

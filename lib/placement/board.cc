@@ -56,14 +56,14 @@ void Board::reset(std::span<const std::int64_t> demand_tiles, int workers, LoadF
   log_.clear();
 }
 
-void Board::add_standing(const LayerPlacement& placement) {
+void Board::add_standing(const LayerPlacement& placement, std::span<const WorkerTraits> traits) {
   for (int expert = 0; expert < experts_; ++expert) {
     if (demand_[expert] == 0) continue;
-    const int home = placement.primary(expert);
+    const int home = stand_in(placement, expert, traits);
     AFORE_CHECK(home >= 0, "an expert with demand has no complete replica");
     apply_add(expert, home);
     for (const int worker : placement.holders(expert))
-      if (worker != home) apply_add(expert, worker);
+      if (worker != home && (!drains(traits, worker) || drains(traits, home))) apply_add(expert, worker);
   }
 }
 

@@ -44,8 +44,9 @@ class Board {
  public:
   // No replicas, no work.
   void reset(std::span<const std::int64_t> demand_tiles, int workers, LoadForm form);
-  // Every holder of every expert with demand, its primary first. AFORE_CHECKs that each has one.
-  void add_standing(const LayerPlacement& placement);
+  // Every holder of every expert with demand, its primary first. AFORE_CHECKs that each has one. With `traits`,
+  // draining workers' replicas only where an expert has no other; then stand_in() is the first.
+  void add_standing(const LayerPlacement& placement, std::span<const WorkerTraits> traits = {});
 
   int experts() const { return experts_; }
   int workers() const { return workers_; }

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "placement/rivals.h"
+#include "placement/traits.h"
 #include "util/error.h"
 
 namespace afore::placement {
@@ -10,6 +11,9 @@ void Book::open(const Request& request, std::int64_t copy_budget) {
   counts_ = request.counts;
   closed_ = request.busy;
   last_used_ = request.last_used;
+  pinned_ = request.pinned;
+  traits_ = request.workers;
+  before_ = &request.placement;
   copies_left_ = copy_budget;
   if (after_) *after_ = request.placement;
   else after_ = std::make_unique<LayerPlacement>(request.placement);
@@ -38,7 +42,7 @@ int Book::least_loaded(int expert, int home, std::span<const std::int64_t> load)
   int best = -1;
   for (int w = 0; w < workers(); ++w) {
     if (w == home || (best >= 0 && load[w] >= load[best])) continue;
-    if (holds(expert, w) || can_copy(w)) best = w;
+    if (holds(expert, w) || can_copy(expert, w)) best = w;
   }
   return best;
 }
@@ -49,7 +53,8 @@ int Book::free_slot(int worker) const {
   std::int64_t oldest = 0;
   for (int slot = 0; slot < after_->slots_per_worker(); ++slot) {
     const std::size_t at = after_->index(worker, slot);
-    if (needed_[at] != 0 || (!closed_.empty() && closed_[at] != 0)) continue;
+    if (needed_[at] != 0 || (!closed_.empty() && closed_[at] != 0) || is_kept(*before_, traits_, worker, slot))
+      continue;
     if (after_->expert_at(worker, slot) == kNoExpert) return slot;
     if (after_->is_primary_slot(worker, slot)) continue;
     const std::int64_t used = last_used_.empty() ? -1 : last_used_[at];
@@ -61,10 +66,12 @@ int Book::free_slot(int worker) const {
   return best;
 }
 
-bool Book::can_copy(int worker) const { return copies_left_ > 0 && free_slot(worker) != kNoSlot; }
+bool Book::can_copy(int expert, int worker) const {
+  return copies_left_ > 0 && (pinned_.empty() || pinned_[expert] == 0) && free_slot(worker) != kNoSlot;
+}
 
 bool Book::bring(int expert, int worker) {
-  if (!can_copy(worker)) return false;
+  if (!can_copy(expert, worker)) return false;
   const int slot = free_slot(worker);
   copies_.push_back({expert, primary(expert), worker, slot});
   after_->set(worker, slot, expert);

@@ -227,6 +227,47 @@ std::int64_t Bounds::lower_bound(const Board& board, const LoadForm& form, const
   return bound;
 }
 
+namespace {
+
+// `bound` is of a load form over equal workers. No worker is faster than the fastest, and a load grows with its work.
+template <class Bound>
+std::int64_t by_rule(const LayerCost& cost, std::span<const WorkerTraits> traits, std::int64_t tiles,
+                     std::int64_t experts, int workers, const Bound& bound) {
+  const std::int64_t work = cost.rule == LoadRule::additive
+                                ? bound(LoadForm{cost.c1_ns, cost.c2_ns})
+                                : std::max(bound(LoadForm{cost.c1_ns, 0}), bound(LoadForm{0, cost.c2_ns}));
+  if (traits.empty()) return work;
+  const auto fastest = std::min_element(traits.begin(), traits.end(), [](const WorkerTraits& a, const WorkerTraits& b) {
+    return a.slowdown_permille < b.slowdown_permille;
+  });
+  return std::max(ceil_div(work * fastest->slowdown_permille, 1000),
+                  slowed_volume(cost.load_ns(tiles, experts), workers, traits));
+}
+
+}  // namespace
+
+std::int64_t Bounds::time_bound(const Board& board, const LayerCost& cost, std::span<const WorkerTraits> traits,
+                                const CopyRoom& room) {
+  std::int64_t tiles = 0, experts = 0;
+  for (int expert = 0; expert < board.experts(); ++expert) {
+    tiles += board.demand(expert);
+    experts += board.demand(expert) > 0;
+  }
+  return by_rule(cost, traits, tiles, experts, board.workers(),
+                 [&](const LoadForm& form) { return lower_bound(board, form, room, {}); });
+}
+
+std::int64_t Bounds::time_everywhere(std::span<const std::int64_t> tiles, int workers, const LayerCost& cost,
+                                     std::span<const WorkerTraits> traits) {
+  std::int64_t all = 0, experts = 0;
+  for (const std::int64_t count : tiles) {
+    all += count;
+    experts += count > 0;
+  }
+  return by_rule(cost, traits, all, experts, workers,
+                 [&](const LoadForm& form) { return everywhere(tiles, workers, form); });
+}
+
 std::int64_t Bounds::everywhere(std::span<const std::int64_t> tiles, int workers, const LoadForm& form) {
   std::int64_t volume = 0;
   for (const std::int64_t count : tiles) volume += form.whole(count);

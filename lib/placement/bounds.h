@@ -21,12 +21,18 @@ class Bounds {
   // Volume (LB0), pinned workers, Hall prefixes and given cuts with copies (LB2), hot sets (LB1), copy counting (LB3),
   // forced parts. `cut` is any worker set worth trying. Not below 0.
   std::int64_t lower_bound(const Board& board, const LoadForm& form, const CopyRoom& room, std::span<const int> cut);
+  // The same on the time without c0, by the cost's rule and the workers' traits: under the roofline rule either term by
+  // itself, where workers differ scaled to the fastest, and the volume over what all have room for.
+  std::int64_t time_bound(const Board& board, const LayerCost& cost, std::span<const WorkerTraits> traits,
+                          const CopyRoom& room);
   // Ascending worker set S whose confined work less the k_S largest confined experts, over |S|, is the bound last
   // returned, where nothing else reaches it; empty otherwise.
   const std::vector<int>& cut() const { return cut_; }
 
   // Every expert on every worker: volume and forced parts.
   static std::int64_t everywhere(std::span<const std::int64_t> tiles, int workers, const LoadForm& form);
+  static std::int64_t time_everywhere(std::span<const std::int64_t> tiles, int workers, const LayerCost& cost,
+                                      std::span<const WorkerTraits> traits);
 
  private:
   void gather(const Board& board, const LoadForm& form);

@@ -8,8 +8,10 @@
 // own tokens of a shadowed expert there; FFN workers have no tokens of their own and share them evenly. Assumed: the
 // first expert that slots or the budget keep from some worker ends it.
 #include <algorithm>
+#include <numeric>
 
 #include "placement/rivals.h"
+#include "placement/traits.h"
 
 namespace afore::placement {
 namespace {
@@ -19,6 +21,7 @@ class FasterMoe final : public Rule {
   explicit FasterMoe(std::int64_t copy_budget) : copy_budget_(copy_budget) {}
 
   void decide(const Request& request, Book& book) override {
+    list_places(request);
     book.hottest_first(order_);
     std::size_t shadowed = 0;
     Nanos best_ns = compute_ns(request.cost, book.count(order_[0])), shadow_ns = 0;
@@ -40,28 +43,38 @@ class FasterMoe final : public Rule {
     return tokens == 0 ? 0 : cost.c1_ns * ceil_div(tokens, cost.tile_tokens) + cost.c2_ns;
   }
 
-  static std::int64_t missing(const Book& book, int expert) {
-    return book.workers() - std::ssize(book.after().holders(expert));
+  // "All workers" are those that do not drain.
+  void list_places(const Request& request) {
+    places_.clear();
+    for (int w = 0; w < request.placement.workers(); ++w)
+      if (!drains(request.workers, w)) places_.push_back(w);
+    if (!places_.empty()) return;
+    places_.resize(request.placement.workers());
+    std::iota(places_.begin(), places_.end(), 0);
+  }
+
+  std::int64_t missing(const Book& book, int expert) const {
+    return std::count_if(places_.begin(), places_.end(), [&](int w) { return !book.holds(expert, w); });
   }
 
   bool fits_everywhere(const Book& book, int expert) const {
     if (missing(book, expert) > copy_budget_ - std::ssize(book.copies())) return false;
-    for (int w = 0; w < book.workers(); ++w)
-      if (!book.holds(expert, w) && !book.can_copy(w)) return false;
+    for (const int w : places_)
+      if (!book.holds(expert, w) && !book.can_copy(expert, w)) return false;
     return true;
   }
 
-  static void share_by_all(Book& book, int expert) {
-    const std::int64_t count = book.count(expert);
-    for (int w = 0; w < book.workers(); ++w) {
-      const std::int64_t tokens = count / book.workers() + (w < count % book.workers() ? 1 : 0);
-      if (tokens > 0) book.give(expert, w, tokens);
-      else book.copy(expert, w);
+  void share_by_all(Book& book, int expert) const {
+    const std::int64_t count = book.count(expert), all = std::ssize(places_);
+    for (std::int64_t i = 0; i < all; ++i) {
+      const std::int64_t tokens = count / all + (i < count % all ? 1 : 0);
+      if (tokens > 0) book.give(expert, places_[i], tokens);
+      else book.copy(expert, places_[i]);
     }
   }
 
   std::int64_t copy_budget_;
-  std::vector<int> order_;
+  std::vector<int> order_, places_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "placement/frame.h"
+#include "placement/traits.h"
 
 namespace afore::placement {
 namespace {
@@ -30,7 +31,7 @@ class SplitPolicy final : public Policy {
     if (!decision.copies.empty()) {
       LayerPlacement after = request.placement;
       for (const Copy& copy : decision.copies) after.set(copy.to, copy.slot, copy.expert);
-      frame_.split(after, request.cost);
+      frame_.split(after, request);
     }
     decision.assignment = frame_.board().assignment();
     frame_.certify(request, decision);
@@ -58,6 +59,7 @@ class SplitPolicy final : public Policy {
 
   // Empty slots of a lost worker are busy for ever.
   static int empty_slot(const Request& request, const LayerPlacement& placement, int worker) {
+    if (drains(request.workers, worker)) return kNoSlot;
     for (int slot = 0; slot < placement.slots_per_worker(); ++slot)
       if (placement.expert_at(worker, slot) == kNoExpert &&
           (request.busy.empty() || request.busy[placement.index(worker, slot)] == 0))
@@ -72,7 +74,7 @@ class SplitPolicy final : public Policy {
       const auto holders = placement.holders(e);
       const double share = load[e] / static_cast<double>(holders.size());
       for (const int w : holders) worker_load_[w] += share;
-      order_.emplace_back(-share, e);
+      if (!is_pinned(request, e)) order_.emplace_back(-share, e);
     }
     std::sort(order_.begin(), order_.end());
     for (const auto& [share, expert] : order_) {

@@ -1,5 +1,7 @@
 #include "placement/fixed_replicas.h"
 
+#include "placement/traits.h"
+
 namespace afore::placement {
 namespace {
 
@@ -28,6 +30,7 @@ bool FixedReplicas::due(Layer& layer) {
 }
 
 int FixedReplicas::empty_slots(const Request& request, const LayerPlacement& placement, int worker) {
+  if (drains(request.workers, worker)) return 0;
   int empty = 0;
   for (int slot = 0; slot < placement.slots_per_worker(); ++slot)
     empty += placement.expert_at(worker, slot) == kNoExpert &&

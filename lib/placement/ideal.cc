@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "placement/bounds.h"
+#include "placement/exact/time_split.h"
 #include "placement/grow.h"
 #include "placement/policy.h"
 #include "placement/split_free.h"
 #include "placement/split_tiles.h"
 #include "placement/split_time.h"
+#include "placement/traits.h"
 
 namespace afore::placement {
 namespace {
@@ -17,7 +19,11 @@ constexpr int kPackTries = 24;
 class IdealPolicy final : public Policy {
  public:
   explicit IdealPolicy(const Limits& limits)
-      : limits_(limits), time_(tiles_), grower_(tiles_, time_), standing_(make_paper(limits)) {}
+      : limits_(limits), time_(tiles_), grower_(tiles_, time_), standing_(make_paper(limits)) {
+    Limits still = limits;
+    still.copy_budget = 0;
+    still_ = make_paper(still);
+  }
 
   bool is_virtual() const override { return true; }
 
@@ -33,7 +39,7 @@ class IdealPolicy final : public Policy {
     decision.max_tiles_before = standing.max_tiles_before;
     decision.ffn_ns_before = standing.ffn_ns_before;
     decision.lower_bound_tiles = Bounds::everywhere(demand_, workers, {1, 0});
-    const std::int64_t bound = Bounds::everywhere(demand_, workers, form);
+    const std::int64_t bound = Bounds::time_everywhere(demand_, workers, cost, request.workers);
     decision.lower_bound_ns = cost.c0_ns + bound;
     if (by_tiles) {
       cut_line(demand_, workers, parts_);
@@ -42,10 +48,56 @@ class IdealPolicy final : public Policy {
       search(standing.assignment, workers, form, bound);
     }
     decision.assignment = board_.assignment();
+    if (!by_tiles && !is_plain(request)) return search_by_traits(request, standing, decision);
     decision.certified = board_.max_load() <= (by_tiles ? decision.lower_bound_tiles : bound);
   }
 
  private:
+  // Where workers differ or the roofline rule holds: the best by true time of what the searches for neither found, the
+  // exact splitter's answer over every expert everywhere, and what stands.
+  void search_by_traits(const Request& request, const Decision& standing, Decision& decision) {
+    const int workers = request.placement.workers();
+    const auto ns = [&](std::span<const TileShare> assignment) {
+      return worker_loads(assignment, workers, request.cost, request.workers).max_ns;
+    };
+    Nanos best = ns(decision.assignment);
+    const auto consider = [&](const std::vector<TileShare>& assignment) {
+      const Nanos time = ns(assignment);
+      if (time >= best) return;
+      best = time;
+      decision.assignment = assignment;
+    };
+    consider(standing.assignment);
+    const Decision still = still_->decide(request);
+    decision.ffn_ns_before = still.ffn_ns_before;
+    consider(still.assignment);
+    shares_.clear();
+    for (int e = 0; e < static_cast<int>(demand_.size()); ++e)
+      if (demand_[e] > 0) shares_.push_back({e, stand_in(request.placement, e, request.workers), demand_[e]});
+    consider(shares_);
+    split_everywhere(request);
+    consider(shares_);
+    decision.certified = best == decision.lower_bound_ns;
+  }
+
+  // Of experts with work only; into shares_.
+  void split_everywhere(const Request& request) {
+    const int workers = request.placement.workers();
+    homes_.assign(demand_.size(), -1);
+    extras_.clear();
+    for (int e = 0; e < static_cast<int>(demand_.size()); ++e) {
+      if (demand_[e] == 0) continue;
+      homes_[e] = 0;
+      for (int w = 1; w < workers; ++w) extras_.push_back({e, w});
+    }
+    table_.assign(homes_, workers, extras_);
+    exact_.plan({table_, demand_, request.cost.rule, request.cost.c1_ns, request.cost.c2_ns, request.workers},
+                tiles_of_);
+    shares_.clear();
+    for (int id = 0; id < table_.replicas(); ++id)
+      if (tiles_of_[id] > 0) shares_.push_back({table_.expert(id), table_.worker(id), tiles_of_[id]});
+  }
+
   // The board then holds only the replicas in use.
   void load_parts(int workers, LoadForm form) {
     std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
@@ -119,9 +171,14 @@ class IdealPolicy final : public Policy {
   TileSplitter tiles_;
   TimeSplitter time_;
   Grower grower_;
-  std::unique_ptr<Policy> standing_;
+  std::unique_ptr<Policy> standing_, still_;
   Board board_;
-  std::vector<std::int64_t> demand_;
+  ExactSplitter exact_;
+  ReplicaTable table_;
+  std::vector<int> homes_;
+  std::vector<ReplicaTable::Extra> extras_;
+  std::vector<TileShare> shares_;
+  std::vector<std::int64_t> demand_, tiles_of_;
   std::vector<Part> parts_, best_parts_;
   std::vector<Copy> copies_;
   std::int64_t best_ = -1;

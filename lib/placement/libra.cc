@@ -66,7 +66,7 @@ class Libra final : public Rule {
     int best = -1;
     for (int w = 0; w < book.workers(); ++w) {
       if (planned_[at(book, expert, w)] != 0 || (best >= 0 && load_[w] >= load_[best])) continue;
-      if (standing ? book.holds(expert, w) : book.can_copy(w)) best = w;
+      if (standing ? book.holds(expert, w) : book.can_copy(expert, w)) best = w;
     }
     return best;
   }

@@ -46,7 +46,7 @@ class Lina final : public Rule {
     for (int w = 0; w < book.workers(); ++w) {
       if (best >= 0 && load_[w] >= load_[best]) continue;
       if (std::find(chosen_.begin(), chosen_.end(), w) != chosen_.end()) continue;
-      if (standing ? book.holds(expert, w) : book.can_copy(w)) best = w;
+      if (standing ? book.holds(expert, w) : book.can_copy(expert, w)) best = w;
     }
     return best;
   }

@@ -2,25 +2,12 @@
 
 #include <algorithm>
 
+#include "placement/traits.h"
+
 namespace afore::placement {
 namespace {
 
 constexpr LoadForm kTileForm{1, 0};
-
-bool alike(std::span<const WorkerTraits> workers) {
-  return std::all_of(workers.begin(), workers.end(),
-                     [](const WorkerTraits& traits) { return traits.slowdown_permille == 1000; });
-}
-
-// The fastest worker's costs, rounded down: no worker is below them.
-LoadForm least_form(const Request& request) {
-  std::int64_t permille = 1000;
-  if (!request.workers.empty()) {
-    permille = request.workers[0].slowdown_permille;
-    for (const WorkerTraits& traits : request.workers) permille = std::min(permille, traits.slowdown_permille);
-  }
-  return {request.cost.c1_ns * permille / 1000, request.cost.c2_ns * permille / 1000};
-}
 
 }  // namespace
 
@@ -38,14 +25,7 @@ std::int64_t OnDemand::bound(const Request& request, const SplitProblem& problem
   const CopyRoom& room = slots_.room(limits_.copy_budget);
   copies_ = room.copies;
   static const std::vector<int> kNone;
-  const LoadForm least = least_form(request);
-  std::int64_t ns = 0;
-  if (request.cost.rule == LoadRule::additive) {
-    ns = bounds_.lower_bound(board_, least, room, kNone);
-  } else {
-    ns = std::max(bounds_.lower_bound(board_, {least.per_tile, 0}, room, kNone),
-                  bounds_.lower_bound(board_, {0, least.per_expert}, room, kNone));
-  }
+  const std::int64_t ns = bounds_.time_bound(board_, request.cost, request.workers, room);
   decision.lower_bound_ns = request.cost.c0_ns + ns;
   decision.lower_bound_tiles = bounds_.lower_bound(board_, kTileForm, room, kNone);
   return ns;
@@ -53,10 +33,8 @@ std::int64_t OnDemand::bound(const Request& request, const SplitProblem& problem
 
 std::int64_t OnDemand::grow(const Request& request, std::int64_t bound, std::int64_t least_gain, Decision& decision,
                             std::vector<TileShare>& shares) {
-  // Grower's loads are additive and alike.
-  if (copies_ == 0 || board_.max_load() - bound < least_gain || request.cost.rule != LoadRule::additive ||
-      !alike(request.workers))
-    return -1;
+  // What Grower's loads are.
+  if (copies_ == 0 || board_.max_load() - bound < least_gain || !is_plain(request)) return -1;
   const std::int64_t base = board_.max_load();
   GrowOptions options;
   options.copy_budget = copies_;
@@ -64,7 +42,7 @@ std::int64_t OnDemand::grow(const Request& request, std::int64_t bound, std::int
   options.target = bound;
   options.window_ns = request.window_ns;
   options.copy_ns = request.cost.copy_ns;
-  options.pinned = request.pinned;
+  options.pinned = not_for_this_target(request, fixed_);
   grower_.grow(board_, &slots_, options, decision.copies);
   if (decision.copies.empty()) return -1;
   time_.polish(board_, bound);
@@ -74,7 +52,7 @@ std::int64_t OnDemand::grow(const Request& request, std::int64_t bound, std::int
     return std::none_of(ids.begin(), ids.end(),
                         [&](int id) { return board_.replica(id).worker == copy.to && board_.replica(id).tiles > 0; });
   });
-  const Nanos migration = migration_ns(decision.copies, request.placement.workers(), request.cost);
+  const Nanos migration = migration_ns(decision.copies, request.placement.workers(), request.cost, request.workers);
   const Nanos exposed = limits_.gain_rule ? std::max<Nanos>(0, migration - request.window_ns) : 0;
   if (decision.copies.empty() || base - board_.max_load() - exposed < least_gain) {
     decision.copies.clear();

@@ -35,6 +35,7 @@ class OnDemand {
   Board board_;
   SlotTable slots_;
   std::int64_t copies_ = 0;  // that could be made
+  std::vector<std::uint8_t> fixed_;
 };
 
 }  // namespace afore::placement

@@ -8,6 +8,7 @@
 #include "placement/slots.h"
 #include "placement/split_tiles.h"
 #include "placement/split_time.h"
+#include "placement/traits.h"
 
 namespace afore::placement {
 namespace {
@@ -23,13 +24,13 @@ class PaperPolicy final : public Policy {
     decision.clear();
     count_tiles(request.counts, cost.tile_tokens, demand_);
     board_.reset(demand_, request.placement.workers(), form);
-    board_.add_standing(request.placement);
+    board_.add_standing(request.placement, request.workers);
     slots_.reset(request, board_);
     const CopyRoom& room = slots_.room(limits_.copy_budget);
 
     split(by_tiles);
-    set_before(decision, cost);
-    const std::int64_t bound = set_bounds(decision, by_tiles, room, cost);
+    set_before(request, decision);
+    const std::int64_t bound = set_bounds(request, decision, by_tiles, room);
 
     if (room.copies > 0 && board_.max_load() > bound) {
       GrowOptions options;
@@ -39,13 +40,14 @@ class PaperPolicy final : public Policy {
       options.ns_per_load = by_tiles ? std::max<Nanos>(1, cost.c1_ns) : 1;
       options.window_ns = request.window_ns;
       options.copy_ns = cost.copy_ns;
-      options.pinned = request.pinned;
+      options.pinned = not_for_this_target(request, fixed_);
       grower_.grow(board_, &slots_, options, decision.copies);
       if (!decision.copies.empty()) finish(by_tiles, bound, decision.copies);
       // Growing may end in a split that needs none of its copies: then that is what stands without copies.
-      if (decision.copies.empty()) set_before(decision, cost);
+      if (decision.copies.empty()) set_before(request, decision);
     }
-    decision.certified = board_.max_load() <= bound;
+    const bool plain = by_tiles || is_plain(request);
+    decision.certified = (plain ? board_.max_load() : true_loads_.of(board_, request)) <= bound;
     decision.assignment = board_.assignment();
   }
 
@@ -60,15 +62,19 @@ class PaperPolicy final : public Policy {
     else time_.split(board_, floor);
   }
 
-  void set_before(Decision& decision, const LayerCost& cost) const {
+  void set_before(const Request& request, Decision& decision) {
+    const LayerCost& cost = request.cost;
     decision.max_tiles_before = board_.max_load_under(kTileForm);
-    decision.ffn_ns_before = cost.c0_ns + board_.max_load_under({cost.c1_ns, cost.c2_ns});
+    decision.ffn_ns_before =
+        cost.c0_ns + (is_plain(request)
+                          ? board_.max_load_under({cost.c1_ns, cost.c2_ns})
+                          : std::min(true_loads_.of(board_, request), true_loads_.of_first_replicas(board_, request)));
   }
 
-  std::int64_t set_bounds(Decision& decision, bool by_tiles, const CopyRoom& room, const LayerCost& cost) {
+  std::int64_t set_bounds(const Request& request, Decision& decision, bool by_tiles, const CopyRoom& room) {
+    const LayerCost& cost = request.cost;
     const std::vector<int> none;
-    const LoadForm time_form{cost.c1_ns, cost.c2_ns};
-    const std::int64_t ns = bounds_.lower_bound(board_, time_form, room, none);
+    const std::int64_t ns = bounds_.time_bound(board_, cost, request.workers, room);
     const std::int64_t tiles = bounds_.lower_bound(board_, kTileForm, room, by_tiles ? tiles_.cut() : none);
     decision.lower_bound_ns = cost.c0_ns + ns;
     decision.lower_bound_tiles = tiles;
@@ -104,7 +110,9 @@ class PaperPolicy final : public Policy {
   Bounds bounds_;
   Board board_;
   SlotTable slots_;
+  TrueLoads true_loads_;
   std::vector<std::int64_t> demand_, saved_;
+  std::vector<std::uint8_t> fixed_;
 };
 
 }  // namespace

@@ -29,13 +29,6 @@ struct Limits {
   std::int64_t node_budget = 0;  // of the proof that a split is best, per threshold; 0 = no proof
 };
 
-// What sets a worker apart from the others.
-struct WorkerTraits {
-  std::int64_t slowdown_permille = 1000;       // its c1 and c2, in thousandths of the cost's
-  std::int64_t copy_slowdown_permille = 1000;  // a copy into or out of it, in thousandths of copy_ns
-  bool draining = false;                       // takes no copies, and work only of experts that stand nowhere else
-};
-
 struct Request {
   Target target;
   std::span<const std::int64_t> counts;  // the demand to plan for (the truth, or a guess)

@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "placement/rivals.h"
+#include "placement/traits.h"
 #include "util/error.h"
 
 namespace afore::placement {
@@ -47,7 +48,8 @@ class Quota final : public Rule {
   enum class Room { none, copy, stands };
 
   static bool closed(const Request& request, int worker, int slot) {
-    return !request.busy.empty() && request.busy[request.placement.index(worker, slot)] != 0;
+    return (!request.busy.empty() && request.busy[request.placement.index(worker, slot)] != 0) ||
+           is_kept(request.placement, request.workers, worker, slot);
   }
 
   // Loads of the primaries, sources and their experts in order, and slots that may be overwritten.
@@ -125,7 +127,7 @@ class Quota final : public Rule {
     if (slot == kStagingSlot || (slot != kNoSlot && closed(request, worker, slot))) return Room::stands;
     if (slots_left_[worker] == 0) return Room::none;  // also when it stands: the slot may be one of those promised
     if (slot != kNoSlot) return Room::stands;
-    return copies_left_ > 0 ? Room::copy : Room::none;
+    return copies_left_ > 0 && !is_pinned(request, expert) ? Room::copy : Room::none;
   }
 
   void take(int expert, int worker, std::int64_t tokens, Room room, const Request& request) {

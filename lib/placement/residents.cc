@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "placement/traits.h"
+
 namespace afore::placement {
 namespace {
 
@@ -62,11 +64,11 @@ void Residents::list_slots(const Request& request, const PlannedSplit& split) {
   const LayerPlacement& placement = request.placement;
   const ReplicaTable& replicas = split.problem.replicas;
   homes_.resize(placement.experts());
-  for (int e = 0; e < placement.experts(); ++e) homes_[e] = placement.primary(e);
+  for (int e = 0; e < placement.experts(); ++e) homes_[e] = stand_in(placement, e, request.workers);
   extras_.clear();
   empty_.clear();
   for (int w = 0; w < placement.workers(); ++w) {
-    if (!request.workers.empty() && request.workers[w].draining) continue;
+    if (drains(request.workers, w)) continue;
     for (int slot = 0; slot < placement.slots_per_worker(); ++slot) {
       const int expert = placement.expert_at(w, slot);
       if (expert != kNoExpert && homes_[expert] == w) continue;
@@ -118,13 +120,13 @@ void Residents::copy_wanted(const Request& request, Layer& layer, std::int64_t b
     const auto slot =
         std::find_if(empty_.begin(), empty_.end(), [&](const Extra& e) { return e.worker == want.worker; });
     const bool possible = slot != empty_.end() && !request.placement.holds(want.expert, want.worker);
-    if (possible && !lane_idle(from, want.worker, request.cost.copy_ns)) {
+    if (possible && !lane_idle(from, want.worker, copy_ns(request.cost, request.workers, from, want.worker))) {
       ++i;
       continue;
     }
     if (possible) {
       copies.push_back({want.expert, from, want.worker, slot->slot});
-      occupy(from, want.worker, request.cost.copy_ns);
+      occupy(from, want.worker, copy_ns(request.cost, request.workers, from, want.worker));
       empty_.erase(slot);
       --budget;
     }
@@ -243,17 +245,19 @@ void Residents::end_round(const Request& request, Layer& layer, std::vector<Copy
   }
   const Extra& old = extras_[layer.best.extra];
   const int from = homes_[layer.best.expert];
-  if (!old.safe || !lane_idle(from, old.worker, request.cost.copy_ns)) return;
+  const Nanos ns = copy_ns(request.cost, request.workers, from, old.worker);
+  if (!old.safe || !lane_idle(from, old.worker, ns)) return;
   layer.last_rest = 1;
   copies.push_back({layer.best.expert, from, old.worker, old.slot});
-  occupy(from, old.worker, request.cost.copy_ns);
+  occupy(from, old.worker, ns);
 }
 
 void Residents::step(const Request& request, const PlannedSplit& split, std::int64_t budget,
                      std::vector<Copy>& copies) {
   out_free_.resize(request.placement.workers(), 0);
   in_free_.resize(request.placement.workers(), 0);
-  for (const Copy& copy : copies) occupy(copy.from, copy.to, request.cost.copy_ns);
+  for (const Copy& copy : copies)
+    occupy(copy.from, copy.to, copy_ns(request.cost, request.workers, copy.from, copy.to));
   clock_ns_ += split.ffn_ns;
   if (split.floor <= 0) return;
   Layer& layer = layers_[request.target.layer];

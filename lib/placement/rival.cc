@@ -15,14 +15,14 @@ class RivalPolicy final : public Policy {
 
   void plan(const Request& request, Decision& decision) override {
     decision.clear();
-    frame_.stand(request, decision);
+    frame_.stand(request, decision, limits_.split == Split::exact);
     book_.open(request, limits_.copy_budget);
     rule_->decide(request, book_);
     decision.copies = book_.copies();
     take_tokens(request, decision);
     if (limits_.split == Split::exact) {
       decision.assignment_tokens.clear();
-      frame_.split(book_.after(), request.cost);
+      frame_.split(book_.after(), request);
       decision.assignment = frame_.board().assignment();
     }
     frame_.certify(request, decision);

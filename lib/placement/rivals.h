@@ -14,7 +14,7 @@ namespace afore::placement {
 // What a rule has decided so far for one target.
 class Book {
  public:
-  // Slots in `closed` (by placement.index(), busy ones) and those of primaries are never taken.
+  // Slots in `closed` (by placement.index(), busy ones), those of primaries and of draining workers are never taken.
   void open(const Request& request, std::int64_t copy_budget);
 
   int workers() const { return after_->workers(); }
@@ -22,8 +22,9 @@ class Book {
   std::int64_t count(int expert) const { return counts_[expert]; }
   int primary(int expert) const { return after_->primary(expert); }
   bool holds(int expert, int worker) const { return after_->holds(expert, worker); }  // copies so far included
-  // Whether give() can bring an expert to the worker: budget and a slot are left that no given tokens need.
-  bool can_copy(int worker) const;
+  // Whether give() can bring the expert to the worker: it is not pinned, and budget and a slot are left that no given
+  // tokens need.
+  bool can_copy(int expert, int worker) const;
   // What most rules begin with: tokens by worker if every expert stays on its primary (the result is their sum), and
   // the experts by tokens, most first, equal ones by index.
   std::int64_t primary_loads(std::vector<std::int64_t>& load) const;
@@ -49,6 +50,9 @@ class Book {
   std::span<const std::int64_t> counts_;
   std::span<const std::uint8_t> closed_;
   std::span<const std::int64_t> last_used_;
+  std::span<const std::uint8_t> pinned_;
+  std::span<const WorkerTraits> traits_;
+  const LayerPlacement* before_ = nullptr;
   std::int64_t copies_left_ = 0;
   std::vector<std::uint8_t> needed_;  // by placement.index(): tokens were given there, or a copy goes there
   std::vector<Copy> copies_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "placement/traits.h"
+
 namespace afore::placement {
 
 void SlotTable::reset(const Request& request, const Board& board) {
@@ -14,13 +16,13 @@ void SlotTable::reset(const Request& request, const Board& board) {
   replica_.assign(placement.experts(), kNone);
   for (int worker = 0; worker < placement.workers(); ++worker) {
     for (const int id : board.of_worker(worker)) replica_[board.replica(id).expert] = id;
-    const bool draining = !request.workers.empty() && request.workers[worker].draining;
+    const bool draining = drains(request.workers, worker);
     for (int slot = 0; slot < placement.slots_per_worker() && !draining; ++slot) {
       const int expert = placement.expert_at(worker, slot);
       // Only the first slot of an expert on a worker is its replica; a second one holds nothing anybody needs.
       const bool owner = expert != kNoExpert && seen_[expert] != worker;
       if (owner) seen_[expert] = worker;
-      if (owner && placement.primary(expert) == worker) continue;
+      if (owner && stand_in(placement, expert, request.workers) == worker) continue;
       const std::size_t index = placement.index(worker, slot);
       if (!busy.empty() && busy[index]) continue;
       Entry entry;

@@ -19,16 +19,16 @@ class StaticPolicy final : public Policy {
                   "an expert with demand has no complete replica");
     decision.clear();
     decision.assignment = primary_assignment(tiles_, request.placement);
-    const WorkerLoads loads = worker_loads(decision.assignment, workers, cost);
+    const WorkerLoads loads = worker_loads(decision.assignment, workers, cost, request.workers);
     decision.max_tiles_before = loads.max_tiles;
     decision.ffn_ns_before = loads.max_ns;
-    std::int64_t volume_tiles = 0, volume_ns = 0;
-    for (const std::int64_t tiles : tiles_) {
-      volume_tiles += tiles;
-      volume_ns += LoadForm{cost.c1_ns, cost.c2_ns}.whole(tiles);
+    std::int64_t tiles = 0, experts = 0;
+    for (const std::int64_t count : tiles_) {
+      tiles += count;
+      experts += count > 0;
     }
-    decision.lower_bound_tiles = ceil_div(volume_tiles, workers);
-    decision.lower_bound_ns = cost.c0_ns + ceil_div(volume_ns, workers);
+    decision.lower_bound_tiles = ceil_div(tiles, workers);
+    decision.lower_bound_ns = volume_bound_ns(tiles, experts, workers, cost, request.workers);
     decision.certified = limits_.objective == Objective::tiles ? loads.max_tiles == decision.lower_bound_tiles
                                                                : loads.max_ns == decision.lower_bound_ns;
   }

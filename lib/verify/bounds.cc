@@ -8,8 +8,6 @@
 namespace afore::verify {
 namespace {
 
-__extension__ typedef __int128 Wide;  // products of claimed loads and workers do not overflow
-
 std::int64_t sum_of_first(const Counts& sorted, std::int64_t count) {
   const auto end = std::min<std::int64_t>(count, static_cast<std::int64_t>(sorted.size()));
   return std::accumulate(sorted.begin(), sorted.begin() + end, std::int64_t{0});

@@ -68,8 +68,15 @@ void check_assignment(const Facts& facts, const Plan& plan, const Demand& demand
   }
 }
 
-void check_loads(const Facts& facts, const Plan& plan) {
+Nanos worker_ns(const Facts& facts, int worker, std::int64_t tiles, std::int64_t activated) {
   const LayerCost& cost = facts.planner.cost;
+  const Nanos compute = cost.c1_ns * tiles, weights = cost.c2_ns * activated;
+  const Nanos work = cost.rule == LoadRule::roofline ? std::max(compute, weights) : compute + weights;
+  const Wide slowed = (static_cast<Wide>(work) * facts.slowness[worker] + 999) / 1000;
+  return cost.c0_ns + static_cast<Nanos>(std::min<Wide>(slowed, INT64_MAX / 2));
+}
+
+void check_loads(const Facts& facts, const Plan& plan) {
   Counts load(facts.workers, 0), activated(facts.workers, 0);
   for (const TileShare& share : plan.assignment) {
     load[share.worker] += share.tiles;
@@ -83,7 +90,7 @@ void check_loads(const Facts& facts, const Plan& plan) {
     if (plan.tile_load[w] != load[w])
       violate(plan.target, "tile_load of worker {} is {}, expected {}", w, plan.tile_load[w], load[w]);
     max_tiles = std::max(max_tiles, load[w]);
-    max_ns = std::max(max_ns, cost.c0_ns + cost.c1_ns * load[w] + cost.c2_ns * activated[w]);
+    max_ns = std::max(max_ns, worker_ns(facts, w, load[w], activated[w]));
   }
   if (plan.max_tile_load != max_tiles)
     violate(plan.target, "max_tile_load is {}, expected {}", plan.max_tile_load, max_tiles);

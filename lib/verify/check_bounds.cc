@@ -3,28 +3,10 @@
 
 #include "verify/bounds.h"
 #include "verify/state.h"
+#include "verify/time_bounds.h"
 
 namespace afore::verify {
 namespace {
-
-Counts times_of(const Facts& facts, const Counts& tiles) {
-  Counts times(tiles.size(), 0);
-  for (std::size_t e = 0; e < tiles.size(); ++e)
-    if (tiles[e] > 0) times[e] = facts.planner.cost.c1_ns * tiles[e] + facts.planner.cost.c2_ns;
-  return times;
-}
-
-// The largest c1*t + c2*a of whole tiles and experts that is at most `time`: what "below the bound" can mean.
-Nanos attainable(const Facts& facts, const Counts& tiles, Nanos time) {
-  const auto& cost = facts.planner.cost;
-  const std::int64_t active = std::count_if(tiles.begin(), tiles.end(), [](std::int64_t t) { return t > 0; });
-  Nanos best = 0;
-  for (std::int64_t a = 1; a <= active && cost.c2_ns * a <= time; ++a) {
-    const std::int64_t t = (time - cost.c2_ns * a) / cost.c1_ns;
-    if (t >= a) best = std::max(best, cost.c1_ns * t + cost.c2_ns * a);
-  }
-  return best;
-}
 
 // Largest claim in [0, claim] for which `proven`, which holds below some point and nowhere above it.
 template <class Proven>
@@ -71,19 +53,13 @@ void check_time_bound(const Facts& facts, const Plan& plan, const Standing& stan
   const LayerCost& cost = facts.planner.cost;
   if (plan.ffn_bound_ns > plan.ffn_ns)
     violate(plan.target, "ffn_bound_ns is {}, above ffn_ns {}", plan.ffn_bound_ns, plan.ffn_ns);
-  const Counts times = times_of(facts, standing.tiles);
-  std::int64_t total = 0;
-  for (const std::int64_t time : times) total += time;
-  const Nanos volume = cost.c0_ns + total / facts.workers;
+  const TimeBounds bounds(facts, standing.tiles, standing.bound_holders, standing.open_slots, standing.budget);
+  const std::int64_t total = bounds.total();
+  const Nanos volume = cost.c0_ns + bounds.volume();
   if (plan.objective == Objective::time && plan.ffn_bound_ns < volume)
     violate(plan.target, "ffn_bound_ns is {}, expected at least {} ({} ns of work on {} workers)", plan.ffn_bound_ns,
             volume, total, facts.workers);
-  const Bounds bounds(times, standing.bound_holders, standing.open_slots, standing.budget);
-  const auto proven = [&](Nanos claim) {
-    const Nanos below = claim - 1 - cost.c0_ns;
-    return below < 0 ||
-           bounds.refutes_time(attainable(facts, standing.tiles, below), standing.tiles, cost.c1_ns, cost.c2_ns);
-  };
+  const auto proven = [&](Nanos claim) { return bounds.refutes(claim - 1 - cost.c0_ns); };
   if (!proven(plan.ffn_bound_ns))
     violate(plan.target, "ffn_bound_ns {} is not proven, expected at most {}", plan.ffn_bound_ns,
             largest_proven(plan.ffn_bound_ns, proven));
@@ -107,9 +83,8 @@ void check_time_before(const Facts& facts, const Plan& plan, const Standing& sta
   const Nanos before = plan.ffn_ns_before;
   if (before > standing.primary_ns)
     violate(plan.target, "ffn_ns_before is {}, but everything on the primaries takes {}", before, standing.primary_ns);
-  const Counts times = times_of(facts, standing.tiles);
-  const Bounds bounds(times, standing.holders, standing.open_slots, 0);
-  if (before < cost.c0_ns || bounds.refutes_time(before - cost.c0_ns, standing.tiles, cost.c1_ns, cost.c2_ns))
+  const TimeBounds bounds(facts, standing.tiles, standing.holders, standing.open_slots, 0);
+  if (before < cost.c0_ns || bounds.refutes(before - cost.c0_ns))
     violate(plan.target, "ffn_ns_before is {}, less than any split over the standing replicas takes", before);
   if (!plan.backlog_ns.empty()) {
     // A levelled plan gives up time of its own, but is not done later than everything on the primaries.
@@ -129,9 +104,25 @@ void check_time_before(const Facts& facts, const Plan& plan, const Standing& sta
 
 }  // namespace
 
+std::vector<int> not_draining(const Facts& facts, const std::vector<int>& holders) {
+  std::vector<int> others;
+  for (const int worker : holders)
+    if (!facts.drains[worker]) others.push_back(worker);
+  return others.empty() ? holders : others;
+}
+
+int stand_in(const Facts& facts, const std::vector<int>& holders, int primary) {
+  const std::vector<int> others = not_draining(facts, holders);
+  return facts.drains[primary] && !facts.drains[others.front()] ? others.front() : primary;
+}
+
 Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, const Demand& demand) {
   Standing standing;
   standing.holders = layer.holders();
+  const std::vector<std::vector<int>> all = standing.holders;
+  const bool moves = facts.planner.policy != "static" && facts.planner.policy != "balanced";
+  if (moves)
+    for (std::vector<int>& holders : standing.holders) holders = not_draining(facts, holders);
   standing.open_slots.assign(facts.workers, 0);
   standing.tiles.resize(facts.experts);
   standing.primary_worker_ns.assign(facts.workers, 0);
@@ -141,12 +132,14 @@ Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, cons
     standing.tiles[e] = divide_up(demand.counts[e], facts.tile_tokens);
     const int primary = layer.primary(e);
     is_primary[layer.at(primary, layer.used_slot(e, primary))] = 1;
-    tiles[primary] += standing.tiles[e];
-    activated[primary] += standing.tiles[e] > 0;
+    const int worker = moves ? stand_in(facts, all[e], primary) : primary;
+    is_primary[layer.at(worker, layer.used_slot(e, worker))] = 1;
+    tiles[worker] += standing.tiles[e];
+    activated[worker] += standing.tiles[e] > 0;
   }
   const LayerCost& cost = facts.planner.cost;
   for (int w = 0; w < facts.workers; ++w)
-    if (activated[w] > 0) standing.primary_worker_ns[w] = cost.ffn_ns(tiles[w], activated[w]);
+    if (activated[w] > 0) standing.primary_worker_ns[w] = worker_ns(facts, w, tiles[w], activated[w]);
   standing.primary_ns = cost.c0_ns;
   for (const Nanos ns : standing.primary_worker_ns) standing.primary_ns = std::max(standing.primary_ns, ns);
 
@@ -157,14 +150,28 @@ Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, cons
     return standing;
   }
   standing.bound_holders = standing.holders;
+  for (std::size_t i = 0; i < plan.assignment.size(); ++i) {
+    const TileShare& share = plan.assignment[i];
+    if (share.expert < 0 || share.expert >= facts.experts || share.worker < 0 || share.worker >= facts.workers)
+      continue;  // check_assignment names it
+    if (!facts.drains[share.worker] || facts.drains[not_draining(facts, all[share.expert]).front()]) continue;
+    standing.outside = static_cast<int>(i);
+    standing.bound_holders = all;
+  }
   standing.budget = facts.planner.policy == "static" ? 0 : facts.planner.copy_budget;
   for (int w = 0; w < facts.workers; ++w)
     for (int s = 0; s < facts.slots; ++s)
-      standing.open_slots[w] += !layer.busy(w, s, facts.microbatches) && (plan.rehomes || !is_primary[layer.at(w, s)]);
+      standing.open_slots[w] +=
+          !layer.busy(w, s, facts.microbatches) && (plan.rehomes || (!facts.drains[w] && !is_primary[layer.at(w, s)]));
   return standing;
 }
 
 void check_before(const Facts& facts, const Plan& plan, const Standing& standing) {
+  if (standing.outside >= 0 && keeps_off(facts) && !from_guess(plan)) {
+    const TileShare& share = plan.assignment[standing.outside];
+    violate(plan.target, "worker {} drains and has {} tiles of expert {}, which stands elsewhere", share.worker,
+            share.tiles, share.expert);
+  }
   if (plan.rehomes || from_guess(plan)) return;
   if (plan.objective == Objective::tiles) check_tiles_before(facts, plan, standing);
   else check_time_before(facts, plan, standing);

@@ -20,6 +20,33 @@ void check_names(const Facts& facts, const Plan& plan, const Copy& copy, std::si
     violate(plan.target, "copy {} names slot {} of {}", number, copy.slot, facts.slots);
 }
 
+// Slots that no copy may take because of draining workers: all of theirs, and those of experts that other workers hold
+// in their place.
+std::vector<std::uint8_t> kept_slots(const Facts& facts, const LayerMap& layer) {
+  std::vector<std::uint8_t> kept(layer.held.size(), 0);
+  if (std::find(facts.drains.begin(), facts.drains.end(), 1) == facts.drains.end()) return kept;
+  for (int w = 0; w < facts.workers; ++w)
+    for (int s = kStaging; s < facts.slots; ++s) kept[layer.at(w, s)] = facts.drains[w];
+  const std::vector<std::vector<int>> holders = layer.holders();
+  for (int e = 0; e < facts.experts; ++e) {
+    const int worker = stand_in(facts, holders[e], layer.primary(e));
+    kept[layer.at(worker, layer.used_slot(e, worker))] = 1;
+  }
+  return kept;
+}
+
+// The balancer in the background knows neither.
+void check_traits(const Facts& facts, const Plan& plan, const LayerMap& layer, const std::vector<std::uint8_t>& kept,
+                  const Copy& copy, std::size_t number) {
+  if (plan.rehomes) return;
+  if (facts.pinned[copy.expert]) violate(plan.target, "copy {} is of expert {}, which is pinned", number, copy.expert);
+  if (facts.drains[copy.to]) violate(plan.target, "copy {} goes to worker {}, which drains", number, copy.to);
+  const int old = layer.held[layer.at(copy.to, copy.slot)];
+  if (old != kNobody && kept[layer.at(copy.to, copy.slot)] && !layer.is_primary_slot(copy.to, copy.slot))
+    violate(plan.target, "copy {} overwrites slot {} of worker {}, where expert {} stands in for a draining worker",
+            number, copy.slot, copy.to, old);
+}
+
 void check_place(const Facts& facts, const Plan& plan, const LayerMap& layer, const Copy& copy, std::size_t number) {
   if (layer.used_slot(copy.expert, copy.from) == kAbsentSlot)
     violate(plan.target, "copy {} takes expert {} from worker {}, which does not hold it", number, copy.expert,
@@ -52,11 +79,13 @@ void apply_copies(const Facts& facts, const Plan& plan, LayerMap& layer) {
   if (!plan.rehomes && static_cast<std::int64_t>(plan.copies.size()) > facts.planner.copy_budget)
     violate(plan.target, "plan has {} copies, the budget is {}", plan.copies.size(), facts.planner.copy_budget);
   std::set<std::size_t> written;
+  const std::vector<std::uint8_t> kept = kept_slots(facts, layer);
   for (std::size_t i = 0; i < plan.copies.size(); ++i) {
     const Copy& copy = plan.copies[i];
     check_names(facts, plan, copy, i + 1);
     if (!written.insert(layer.at(copy.to, copy.slot)).second)
       violate(plan.target, "copy {} writes slot {} of worker {} a second time", i + 1, copy.slot, copy.to);
+    check_traits(facts, plan, layer, kept, copy, i + 1);
     check_place(facts, plan, layer, copy, i + 1);
     layer.held[layer.at(copy.to, copy.slot)] = copy.expert;
     // Staging holds an expert only until its worker has it in a regular slot.

@@ -6,6 +6,13 @@
 namespace afore::verify {
 namespace {
 
+// A copy is as slow as the slower of its two ends.
+Nanos copy_time(const Facts& facts, const Copy& copy) {
+  const Nanos usual = facts.planner.cost.copy_ns;
+  const std::int64_t slowness = std::max(facts.copy_slowness[copy.from], facts.copy_slowness[copy.to]);
+  return usual / 1000 * slowness + divide_up(usual % 1000 * slowness, 1000);
+}
+
 // One port out of and one into each worker: a copy starts when both of its ports are free, in list order.
 // `awaited`: when the last of those ends that bring an expert to a worker which computes it for this target.
 Nanos schedule_copies(const Facts& facts, const Plan& plan, Nanos& awaited) {
@@ -13,7 +20,7 @@ Nanos schedule_copies(const Facts& facts, const Plan& plan, Nanos& awaited) {
   Counts out(facts.workers, 0), in(facts.workers, 0);
   Nanos last = 0;
   for (const Copy& copy : plan.copies) {
-    const Nanos end = std::max(out[copy.from], in[copy.to]) + facts.planner.cost.copy_ns;
+    const Nanos end = std::max(out[copy.from], in[copy.to]) + copy_time(facts, copy);
     out[copy.from] = end;
     in[copy.to] = end;
     last = std::max(last, end);
@@ -34,7 +41,7 @@ void check_completion(const Facts& facts, const Plan& plan) {
   Nanos completion = 0;
   for (int w = 0; w < facts.workers; ++w)
     if (activated[w] > 0)
-      completion = std::max(completion, plan.backlog_ns[w] + facts.planner.cost.ffn_ns(tiles[w], activated[w]));
+      completion = std::max(completion, plan.backlog_ns[w] + worker_ns(facts, w, tiles[w], activated[w]));
   if (plan.completion_ns != completion)
     violate(plan.target, "completion_ns is {}, expected {}", plan.completion_ns, completion);
 }
@@ -46,6 +53,11 @@ bool from_guess(const Plan& plan) { return plan.demand_source != "prefetch"; }
 bool may_lose(const Facts& facts) {
   const std::string& policy = facts.planner.policy;
   return policy != "static" && policy != "afore" && policy != "ideal";
+}
+
+bool keeps_off(const Facts& facts) {
+  const std::string& policy = facts.planner.policy;
+  return policy == "afore" || policy == "paper" || policy == "split";
 }
 
 void check_timing(const Facts& facts, const Plan& plan) {

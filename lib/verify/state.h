@@ -19,6 +19,7 @@ inline constexpr int kNobody = -1;  // empty slot
 inline constexpr int kAbsentSlot = -2;
 inline constexpr int kStaging = -1;  // as copies name it
 
+__extension__ typedef __int128 Wide;  // products of claimed values do not overflow
 using Counts = std::vector<std::int64_t>;
 
 // "step 17 layer 3 microbatch 1: " and what is wrong there.
@@ -34,7 +35,16 @@ struct Facts {
   std::int64_t top_k = 0, tile_tokens = 0;
   std::vector<int> moe_layers;
   PlannerSpec planner;
+  // By worker: thousandths that c1 and c2, and copies, take there; and whether it is to be emptied. By expert: never
+  // copied.
+  Counts slowness, copy_slowness;
+  std::vector<std::uint8_t> drains, pinned;
+  std::int64_t fastest = 1000;  // the least of `slowness`
 };
+
+// What a worker's tiles and activated experts take there, written out by itself: c0, then both terms added or, by the
+// roofline rule, the larger one, in thousandths of the worker's slowness and rounded up.
+Nanos worker_ns(const Facts& facts, int worker, std::int64_t tiles, std::int64_t activated);
 
 // One layer's slots: worker-major, regular slots first, each worker's staging buffer last.
 struct LayerMap {
@@ -66,20 +76,28 @@ struct LayerMap {
 
 // What stood when the target's plan was made: what limits and bounds refer to.
 struct Standing {
-  std::vector<std::vector<int>> holders;
-  std::vector<std::vector<int>> bound_holders;  // everybody, where the plan is virtual
-  Counts open_slots;                            // per worker: slots a copy may fill
+  std::vector<std::vector<int>> holders;  // those that drain only where an expert has no other
+  // Everybody, where the plan is virtual; those that drain too, where the plan gives them work they need not do.
+  std::vector<std::vector<int>> bound_holders;
+  int outside = -1;   // a share of a draining worker that another could have taken, -1 = none
+  Counts open_slots;  // per worker: slots a copy may fill
   std::int64_t budget = 0;
   Counts tiles;              // per expert, ceil(count / tile_tokens)
   Nanos primary_ns = 0;      // everything on the primaries
   Counts primary_worker_ns;  // the same by worker, 0 = nothing to do
 };
+// The workers of a list that do not drain; all of them, where all do.
+std::vector<int> not_draining(const Facts& facts, const std::vector<int>& holders);
+// Where an expert's work stays when nothing is balanced: its primary, or the first that does not drain in its place.
+int stand_in(const Facts& facts, const std::vector<int>& holders, int primary);
 Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, const Demand& demand);
 
 bool from_guess(const Plan& plan);
 // Policies that do not promise a gain: another system's rule may do worse than standing still and copies for what it
 // takes for one, and policy split fills its slots for later targets.
 bool may_lose(const Facts& facts);
+// Policies that leave draining workers alone wherever another replica stood when they planned.
+bool keeps_off(const Facts& facts);
 inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Each throws the first violation it finds. apply_copies leaves the layer as it stands when the target runs.

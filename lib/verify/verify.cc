@@ -16,12 +16,37 @@ constexpr Nanos kMaxCostNs = 1'000'000'000;
 constexpr Nanos kMaxCopyNs = 1'000'000'000'000;
 constexpr std::int64_t kMaxAssignments = std::int64_t{1} << 31;
 constexpr std::int64_t kMaxSize = 1 << 20;
+constexpr std::int64_t kLeastPermille = 100, kMostPermille = 100'000;
 
 void require(std::int64_t value, const char* name, std::int64_t min, std::int64_t max) {
   if (value == kAbsent)
     throw Error(ErrorKind::data, fmt::format("header: {} is absent", name), "plan the stream with afore-plan first");
   if (value < min || value > max)
     throw Error(ErrorKind::data, fmt::format("header: {} is {}, not in {}..{}", name, value, min, max));
+}
+
+void read_traits(const ClusterSpec& cluster, Facts& facts) {
+  facts.slowness.assign(facts.workers, 1000);
+  facts.copy_slowness.assign(facts.workers, 1000);
+  facts.drains.assign(facts.workers, 0);
+  facts.pinned.assign(facts.experts, 0);
+  for (int w = 0; w < facts.workers && !cluster.workers.empty(); ++w) {
+    const WorkerTraits& traits = cluster.workers[w];
+    for (const std::int64_t permille : {traits.slowdown_permille, traits.copy_slowdown_permille})
+      if (permille < kLeastPermille || permille > kMostPermille)
+        throw Error(ErrorKind::data, fmt::format("header: cluster.workers: worker {} has {} thousandths, not in {}..{}",
+                                                 w, permille, kLeastPermille, kMostPermille));
+    facts.slowness[w] = traits.slowdown_permille;
+    facts.copy_slowness[w] = traits.copy_slowdown_permille;
+    facts.drains[w] = traits.draining;
+  }
+  facts.fastest = *std::min_element(facts.slowness.begin(), facts.slowness.end());
+  for (const int expert : facts.planner.pinned_experts) {
+    if (expert < 0 || expert >= facts.experts)
+      throw Error(ErrorKind::data,
+                  fmt::format("header: planner.pinned_experts names expert {} of {}", expert, facts.experts));
+    facts.pinned[expert] = 1;
+  }
 }
 
 Facts read_header(const Header& header) {
@@ -57,6 +82,7 @@ Facts read_header(const Header& header) {
   facts.tile_tokens = cluster.tile_tokens;
   facts.moe_layers = model.moe_layers;
   facts.planner = planner;
+  read_traits(cluster, facts);
   return facts;
 }
 
@@ -75,7 +101,7 @@ bool differs(const Header& later, const Header& first) {
     return true;
   if (unlike(c.attention_workers, d.attention_workers) || unlike(c.ffn_workers, d.ffn_workers) ||
       unlike(c.redundant_slots, d.redundant_slots) || unlike(c.tile_tokens, d.tile_tokens) ||
-      unlike(c.microbatches, d.microbatches))
+      unlike(c.microbatches, d.microbatches) || (!c.workers.empty() && c.workers != d.workers))
     return true;
   return later.planner && !(later.planner == first.planner);
 }

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "wire/decode.h"
 #include "wire/json_tree.h"
 #include "wire/json_writer.h"
 #include "wire/wire.h"
@@ -9,9 +10,9 @@
 namespace afore::wire {
 namespace {
 
-enum class Role { rate, efficiency, time, measured, optional_rate };
+enum class Role { rate, efficiency, time, measured, optional_rate, rule };
 
-bool may_lack(Role role) { return role == Role::measured || role == Role::optional_rate; }
+bool may_lack(Role role) { return role == Role::measured || role == Role::optional_rate || role == Role::rule; }
 
 // What the arithmetic of the simulator stays exact and in range with.
 constexpr double kMaxRate = 1e20;
@@ -39,6 +40,7 @@ void visit_profile(Profile& p, Visit&& visit) {
   visit("ffn_c2_ns", p.ffn_c2_ns, Role::measured);
   visit("ffn_tile_tokens", p.ffn_tile_tokens, Role::measured);
   visit("source_bytes_per_s", p.source_bytes_per_s, Role::optional_rate);
+  visit("ffn_rule", p.ffn_rule, Role::rule);
 }
 
 struct Reader {
@@ -56,6 +58,9 @@ struct Reader {
   void operator()(const char* key, Nanos& to, Role role) const {
     const JsonValue value = may_lack(role) ? object.find(key) : object.required(key);
     if (value) to = value.integer(role == Role::measured ? 1 : 0, kMaxTimeNs, "time");
+  }
+  void operator()(const char* key, LoadRule& to, Role) const {
+    if (const JsonValue value = object.find(key)) to = read_load_rule(value);
   }
 };
 
@@ -79,6 +84,9 @@ struct Writer {
   void operator()(const char* key, const double& value, Role) const { json.real(key, value); }
   void operator()(const char* key, const Nanos& value, Role) const {
     if (value != kAbsent) json.integer(key, value);
+  }
+  void operator()(const char* key, const LoadRule& value, Role) const {
+    if (value != LoadRule::additive) json.string(key, to_string(value));
   }
 };
 

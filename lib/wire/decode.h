@@ -26,6 +26,7 @@ struct DecodeContext {
 Target read_target(ObjectReader& record, const DecodeContext& context);
 int read_layer(ObjectReader& record, const DecodeContext& context);
 Objective read_objective(JsonValue value);
+LoadRule read_load_rule(JsonValue value);
 std::vector<std::int64_t> read_counts(JsonValue array, const char* noun);
 std::vector<std::string> read_strings(JsonValue array);
 

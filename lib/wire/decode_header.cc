@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "wire/decode.h"
 
 namespace afore::wire {
@@ -50,6 +52,42 @@ ModelSpec read_model(ObjectReader object) {
   return model;
 }
 
+// Ascending, each once; those that are not named are as all others.
+std::vector<WorkerTraits> read_workers(JsonValue array, std::int64_t ffn_workers) {
+  array.expect(JsonType::array);
+  if (array.size() == 0) array.fail("the list is empty");
+  if (ffn_workers == kAbsent) array.fail("ffn_workers is absent", "cluster.ffn_workers says how many there are");
+  std::vector<WorkerTraits> workers(static_cast<std::size_t>(ffn_workers));
+  std::int64_t last = -1;
+  for (const JsonValue item : array) {
+    ObjectReader object(item);
+    const JsonValue number = object.required("worker");
+    const std::int64_t worker = number.integer(0, ffn_workers - 1, "worker");
+    if (worker <= last) number.fail("workers are not ascending");
+    last = worker;
+    WorkerTraits& traits = workers[static_cast<std::size_t>(worker)];
+    constexpr std::int64_t kLeast = WorkerTraits::kLeastPermille, kMost = WorkerTraits::kMostPermille;
+    read_size(object, "slowdown_permille", kLeast, kMost, traits.slowdown_permille);
+    read_size(object, "copy_slowdown_permille", kLeast, kMost, traits.copy_slowdown_permille);
+    if (const JsonValue flag = object.find("draining")) traits.draining = flag.boolean();
+  }
+  // Where nothing differs, nothing was said.
+  if (std::all_of(workers.begin(), workers.end(), [](const WorkerTraits& t) { return t == WorkerTraits{}; }))
+    workers.clear();
+  return workers;
+}
+
+std::vector<int> read_pinned(JsonValue array) {
+  array.expect(JsonType::array);
+  std::vector<int> experts;
+  for (const JsonValue item : array) {
+    const int expert = item.index(kMaxIndex, "expert");
+    if (!experts.empty() && expert <= experts.back()) item.fail("experts are not ascending");
+    experts.push_back(expert);
+  }
+  return experts;
+}
+
 ClusterSpec read_cluster(ObjectReader object) {
   ClusterSpec cluster;
   read_size(object, "attention_workers", 1, kMaxWorkers, cluster.attention_workers);
@@ -57,6 +95,7 @@ ClusterSpec read_cluster(ObjectReader object) {
   read_size(object, "redundant_slots", 0, kMaxRedundantSlots, cluster.redundant_slots);
   read_size(object, "tile_tokens", 1, kMaxTileTokens, cluster.tile_tokens);
   read_size(object, "microbatches", 1, kMaxMicrobatches, cluster.microbatches);
+  if (const JsonValue list = object.find("workers")) cluster.workers = read_workers(list, cluster.ffn_workers);
   return cluster;
 }
 
@@ -75,6 +114,8 @@ PlannerSpec read_planner(ObjectReader object) {
   planner.cost.tile_tokens = cost.required("tile_tokens").integer(1, kMaxTileTokens, "tile_tokens");
   planner.cost.expert_bytes = cost.required("expert_bytes").integer(0, kMaxBytes, "expert_bytes");
   planner.cost.copy_ns = cost.required("copy_ns").integer(0, kMaxCopyNs, "copy_ns");
+  if (const JsonValue rule = cost.find("rule")) planner.cost.rule = read_load_rule(rule);
+  if (const JsonValue list = object.find("pinned_experts")) planner.pinned_experts = read_pinned(list);
   return planner;
 }
 

@@ -49,6 +49,13 @@ Objective read_objective(JsonValue value) {
   value.fail("unknown objective " + quoted(name), "objectives are time and tiles");
 }
 
+LoadRule read_load_rule(JsonValue value) {
+  const std::string_view name = value.string();
+  if (name == to_string(LoadRule::additive)) return LoadRule::additive;
+  if (name == to_string(LoadRule::roofline)) return LoadRule::roofline;
+  value.fail("unknown rule " + quoted(name), "rules are additive and roofline");
+}
+
 std::vector<std::int64_t> read_counts(JsonValue array, const char* noun) {
   array.expect(JsonType::array);
   std::vector<std::int64_t> counts;
@@ -74,6 +81,7 @@ void fill_absent_cluster(ClusterSpec& cluster, const ClusterSpec& from) {
   fill(cluster.attention_workers, from.attention_workers);
   fill(cluster.ffn_workers, from.ffn_workers);
   fill(cluster.redundant_slots, from.redundant_slots);
+  if (cluster.workers.empty()) cluster.workers = from.workers;
   fill(cluster.tile_tokens, from.tile_tokens);
   fill(cluster.microbatches, from.microbatches);
 }

@@ -49,12 +49,33 @@ void list_model(FieldList& list, const ModelSpec& model) {
   list.integer("/model/kv_bytes_per_token", model.kv_bytes_per_token);
 }
 
+// Workers that differ from the others, and of them what differs.
+std::string workers_json(const std::vector<WorkerTraits>& workers) {
+  std::string text;
+  JsonWriter json(text);
+  json.open('[');
+  for (std::size_t w = 0; w < workers.size(); ++w) {
+    const WorkerTraits& traits = workers[w];
+    if (traits == WorkerTraits{}) continue;
+    json.separate();
+    json.open('{');
+    json.integer("worker", static_cast<std::int64_t>(w));
+    if (traits.slowdown_permille != 1000) json.integer("slowdown_permille", traits.slowdown_permille);
+    if (traits.copy_slowdown_permille != 1000) json.integer("copy_slowdown_permille", traits.copy_slowdown_permille);
+    if (traits.draining) json.boolean("draining", true);
+    json.close('}');
+  }
+  json.close(']');
+  return text;
+}
+
 void list_cluster(FieldList& list, const ClusterSpec& cluster) {
   list.integer("/cluster/attention_workers", cluster.attention_workers);
   list.integer("/cluster/ffn_workers", cluster.ffn_workers);
   list.integer("/cluster/redundant_slots", cluster.redundant_slots);
   list.integer("/cluster/tile_tokens", cluster.tile_tokens);
   list.integer("/cluster/microbatches", cluster.microbatches);
+  if (!cluster.workers.empty()) list.json("/cluster/workers", workers_json(cluster.workers));
 }
 
 void list_planner(FieldList& list, const PlannerSpec& planner) {
@@ -70,6 +91,12 @@ void list_planner(FieldList& list, const PlannerSpec& planner) {
   list.integer("/planner/cost/tile_tokens", planner.cost.tile_tokens);
   list.integer("/planner/cost/expert_bytes", planner.cost.expert_bytes);
   list.integer("/planner/cost/copy_ns", planner.cost.copy_ns);
+  if (planner.cost.rule != LoadRule::additive) list.text("/planner/cost/rule", to_string(planner.cost.rule));
+  if (!planner.pinned_experts.empty()) {
+    std::string text;
+    JsonWriter(text).items(planner.pinned_experts);
+    list.json("/planner/pinned_experts", text);
+  }
 }
 
 std::vector<std::string> split(const std::string& path) {

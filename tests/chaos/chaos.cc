@@ -31,6 +31,20 @@ std::vector<host::Fault> random_faults(host::Draw& draw, const ClusterSpec& clus
   return faults;
 }
 
+void draw_traits(host::Draw& draw, host::SimOptions& sim, pipeline::PlannerOptions& planner) {
+  if (draw(3) == 0) return;
+  if (draw(2)) sim.layer_cost.rule = LoadRule::roofline;
+  for (std::int64_t e = 0; e < sim.model.experts; ++e)
+    if (draw(6) == 0) planner.pinned.push_back(static_cast<int>(e));
+  if (draw(4) == 0) return;
+  sim.cluster.workers.resize(sim.cluster.ffn_workers);
+  for (WorkerTraits& traits : sim.cluster.workers) {
+    if (draw(2)) traits.slowdown_permille = 100 + draw(5'000);
+    if (draw(3) == 0) traits.copy_slowdown_permille = 100 + draw(5'000);
+    traits.draining = draw(4) == 0;
+  }
+}
+
 std::string random_policy(host::Draw& draw) {
   const auto policies = placement::policies();
   for (;;) {

@@ -24,6 +24,8 @@ inline void require(bool holds, const std::string& what) {
 
 // At most all but one FFN worker are killed.
 std::vector<host::Fault> random_faults(host::Draw& draw, const ClusterSpec& cluster, Nanos duration_ns);
+// In two of three runs the roofline rule, slow and draining workers, or pinned experts.
+void draw_traits(host::Draw& draw, host::SimOptions& sim, pipeline::PlannerOptions& planner);
 std::string random_policy(host::Draw& draw);  // one of all but ideal, which has no replicas to lose
 std::string text(const std::vector<host::Fault>& faults);
 void count(const Membership& membership, Tally& tally);

@@ -38,6 +38,7 @@ Run draw_run(std::uint64_t seed) {
   ClosedLoopOptions& options = run.load.options;
   options.planner.policy = random_policy(draw);
   options.sim.reload_ns = draw(300'000);
+  draw_traits(draw, options.sim, options.planner);
   // As long as the run takes without faults, so that most of them strike.
   Nanos last_ns = 10'000;
   ClosedLoopSink sink;

@@ -1,5 +1,6 @@
 // Targets from a stream: every target's outputs come back exactly once, steps end in order, plans and copies use living
 // workers only, observed times fit together.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -31,6 +32,7 @@ Run draw_run(std::uint64_t seed) {
   const int layers = static_cast<int>(1 + draw(3));
   for (int layer = 1; layer <= layers; ++layer) s.sim.model.moe_layers.push_back(layer);
   s.sim.reload_ns = draw(300'000);
+  draw_traits(draw, s.sim, s.planner);
   run.stream = random_stream(draw, s, static_cast<int>(2 + draw(8)), layers, draw(2) == 0);
   // As long as the run takes without faults, so that most of them strike.
   Nanos duration_ns = 1'000'000;
@@ -54,8 +56,14 @@ class Witness {
   void on_plan(const Plan& plan) {
     for (const TileShare& share : plan.assignment)
       require(alive_[share.worker], "the plan of " + name(plan.target) + " uses a lost worker");
-    for (const Copy& copy : plan.copies)
+    for (const Copy& copy : plan.copies) {
       require(alive_[copy.from] && alive_[copy.to], "a copy of " + name(plan.target) + " needs a lost worker");
+      if (plan.rehomes) continue;  // the balancer in the background knows neither
+      const auto& traits = run_.shape.sim.cluster.workers;
+      const auto& pinned = run_.shape.planner.pinned;
+      require(traits.empty() || !traits[copy.to].draining, "a copy of " + name(plan.target) + " goes where it drains");
+      require(!std::binary_search(pinned.begin(), pinned.end(), copy.expert), "a pinned expert is copied");
+    }
   }
   void on_observed(const Observed& o) {
     require(observed_.insert(o.target).second, name(o.target) + " is observed twice");

@@ -42,5 +42,22 @@ TEST(LayerPlacement, AfterRehomingTheLowestHolderIsPrimary) {
   EXPECT_EQ(p.primary(3), 0);
 }
 
+TEST(StandIn, IsTheFirstHolderThatDoesNotDrain) {
+  LayerPlacement placement = LayerPlacement::initial(4, 4, 2);
+  placement.set(1, 1, 0);
+  placement.set(3, 1, 0);
+  const auto draining = [](std::vector<int> workers) {
+    std::vector<WorkerTraits> traits(4);
+    for (const int w : workers) traits[w].draining = true;
+    return traits;
+  };
+  EXPECT_EQ(stand_in(placement, 0, {}), 0);
+  EXPECT_EQ(stand_in(placement, 0, draining({2})), 0);
+  EXPECT_EQ(stand_in(placement, 0, draining({0})), 1);
+  EXPECT_EQ(stand_in(placement, 0, draining({0, 1})), 3);
+  EXPECT_EQ(stand_in(placement, 0, draining({0, 1, 3})), 0);  // nobody else: the primary
+  EXPECT_EQ(stand_in(placement, 2, draining({2})), 2);
+}
+
 }  // namespace
 }  // namespace afore

@@ -2,6 +2,7 @@
 #include "pipeline/planner.h"
 
 #include "fixtures.h"
+#include "placement/registry.h"
 
 namespace afore::pipeline {
 namespace {
@@ -221,6 +222,60 @@ TEST(Planner, TheYardstickAndEplbChooseTheirOwnSource) {
   EXPECT_EQ(effective_source("ideal", DemandSource::last_step), DemandSource::prefetch);
   EXPECT_EQ(effective_source("eplb", DemandSource::prefetch), DemandSource::window);
   EXPECT_EQ(effective_source("afore", DemandSource::window), DemandSource::window);
+}
+
+TEST(Planner, TimesAreThoseOfTheWorkers) {
+  ClusterSpec differing = cluster(1, 2, 1, 64, 1);
+  differing.workers = {{}, {2000, 3000, false}};
+  Planner planner(kModel, differing, small_cost(), options("static"));
+  const Plan plan = planner.plan(demand({0, 3, 0}, {64, 192})).plan;
+  EXPECT_EQ(plan.ffn_ns, 620);        // 10 + 2 * (3 * 100 + 5)
+  EXPECT_EQ(plan.ffn_bound_ns, 284);  // 410 of work: 274 on worker 0 and 137 on worker 1
+  Planner copying(kModel, differing, small_cost(), options("split"));
+  Plan last;
+  for (int step = 0; step < 9; ++step) last = copying.plan(demand({step, 3, 0}, {640, 192})).plan;
+  ASSERT_EQ(last.copies.size(), 2u);
+  EXPECT_EQ(last.migration_ns, 750);  // both between the same two workers, each port used once
+}
+
+TEST(Planner, APinnedExpertThatIsNotThereIsRefused) {
+  PlannerOptions pinned = options("afore");
+  pinned.pinned = {1, 2};
+  Planner planner(kModel, cluster(1, 2, 1, 64, 1), small_cost(), pinned);
+  try {
+    planner.plan(demand({0, 3, 0}, {64, 1}));
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::usage);
+    EXPECT_STREQ(error.what(), "there is no expert 2 to pin, of 2 counted from 0");
+  }
+}
+
+// A guess's shares, applied to the truth, keep off draining workers too: bounds take it for granted.
+TEST(Planner, PlansFromGuessesKeepToTheirBoundsWhereWorkersDiffer) {
+  for (const placement::PolicyInfo& policy : placement::policies())
+    for (const DemandSource source : {DemandSource::last_step, DemandSource::window}) {
+      PlannerOptions guessing = options(policy.name);
+      guessing.source = source;
+      guessing.pinned = {3};
+      ClusterSpec differing = cluster(1, 4, 2, 16, 2);
+      differing.workers = {{}, {1000, 1000, true}, {2500, 1000, false}, {700, 2000, false}};
+      LayerCost cost = small_cost(16);
+      cost.rule = LoadRule::roofline;
+      cost.c2_ns = 300;
+      Planner planner(model(8), differing, cost, guessing);
+      std::uint64_t random = 7;
+      for (int step = 0; step < 60; ++step)
+        for (int mb = 0; mb < 2; ++mb) {
+          std::vector<std::int64_t> counts(8);
+          for (std::int64_t& count : counts) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            count = (random >> 60) < 6 ? 0 : static_cast<std::int64_t>((random >> 40) % 200);
+          }
+          const Plan plan = planner.plan(demand({step, 3, mb}, counts)).plan;
+          EXPECT_LE(plan.ffn_bound_ns, plan.ffn_ns) << policy.name;
+        }
+    }
 }
 
 }  // namespace

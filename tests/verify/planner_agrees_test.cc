@@ -27,9 +27,29 @@ struct Shape {
   bool gain_rule = true;
   placement::Split split = placement::Split::own;
   LayerCost cost;
+  std::vector<WorkerTraits> traits;
+  std::vector<std::uint8_t> pinned;
 };
 
-Shape random_shape(Draw& draw, const std::string& policy, Objective objective) {
+// The roofline rule, slow and draining workers, pinned experts: each in some of the shapes.
+void draw_traits(Draw& draw, Shape& s) {
+  if (draw(2)) s.cost.rule = LoadRule::roofline;
+  if (draw(4) == 0) {
+    s.pinned.resize(s.experts);
+    for (auto& pinned : s.pinned) pinned = draw(3) == 0;
+  }
+  if (draw(3) == 0) return;
+  s.traits.resize(s.workers);
+  const bool slow = draw(4) > 0, drains = draw(2) == 0;
+  for (WorkerTraits& traits : s.traits) {
+    if (slow && draw(2)) traits.slowdown_permille = draw(5) ? 700 + draw(1800) : 100 + draw(9000);
+    if (draw(3) == 0) traits.copy_slowdown_permille = 100 + draw(4000);
+    traits.draining = drains && draw(3) == 0;
+  }
+  s.traits[draw(s.workers)].draining = false;
+}
+
+Shape random_shape(Draw& draw, const std::string& policy, Objective objective, bool traits) {
   Shape s;
   s.policy = policy;
   s.objective = objective;
@@ -47,6 +67,7 @@ Shape random_shape(Draw& draw, const std::string& policy, Objective objective) {
             .tile_tokens = s.tile_tokens,
             .expert_bytes = 1,
             .copy_ns = draw(3000)};
+  if (traits) draw_traits(draw, s);
   return s;
 }
 
@@ -82,7 +103,7 @@ Plan plan_target(const Shape& s, const Header& h, placement::Policy& policy, Lay
                  std::int64_t seq, Nanos window) {
   const std::vector<std::uint8_t> busy = layer.busy();
   placement::Decision decision =
-      policy.decide({d.target, d.counts, layer.placement, busy, layer.last_used, s.cost, window});
+      policy.decide({d.target, d.counts, layer.placement, busy, layer.last_used, s.cost, window, s.pinned, s.traits});
   Plan p = plan(seq, d.target, h);
   p.window_ns = window;
   p.window_source = "preceding_ffn";
@@ -91,7 +112,7 @@ Plan plan_target(const Shape& s, const Header& h, placement::Policy& policy, Lay
   p.assignment = decision.assignment;
   p.assignment_tokens = decision.assignment_tokens;
   for (const Copy& copy : p.copies) layer.placement.set(copy.to, copy.slot, copy.expert);
-  const WorkerLoads loads = worker_loads(p.assignment, s.workers, s.cost);
+  const WorkerLoads loads = worker_loads(p.assignment, s.workers, s.cost, s.traits);
   p.tile_load = loads.tiles;
   p.max_tile_load = loads.max_tiles;
   p.ffn_ns = loads.max_ns;
@@ -101,8 +122,8 @@ Plan plan_target(const Shape& s, const Header& h, placement::Policy& policy, Lay
   p.ffn_bound_ns = decision.lower_bound_ns;
   p.cut = decision.cut;
   p.certified = decision.certified;
-  p.migration_ns = migration_ns(p.copies, s.workers, s.cost);
-  p.exposed_ns = std::max<Nanos>(0, awaited_ns(p.copies, p.assignment, s.workers, s.cost) - window);
+  p.migration_ns = migration_ns(p.copies, s.workers, s.cost, s.traits);
+  p.exposed_ns = std::max<Nanos>(0, awaited_ns(p.copies, p.assignment, s.workers, s.cost, s.traits) - window);
   p.gain_ns = (s.objective == Objective::tiles ? s.cost.c1_ns * (p.max_tile_load_before - p.max_tile_load)
                                                : p.ffn_ns_before - p.ffn_ns) -
               p.exposed_ns;
@@ -111,7 +132,8 @@ Plan plan_target(const Shape& s, const Header& h, placement::Policy& policy, Lay
   p.backlog_ns = decision.backlog_ns;
   for (int w = 0; w < s.workers && !p.backlog_ns.empty(); ++w)
     if (loads.activated[w] > 0)
-      p.completion_ns = std::max(p.completion_ns, p.backlog_ns[w] + s.cost.ffn_ns(loads.tiles[w], loads.activated[w]));
+      p.completion_ns =
+          std::max(p.completion_ns, p.backlog_ns[w] + ffn_ns(s.cost, s.traits, w, loads.tiles[w], loads.activated[w]));
   if (!p.backlog_ns.empty()) p.completion_ns = std::max<Nanos>(0, p.completion_ns);
   if (!p.is_virtual)
     for (const TileShare& share : p.assignment)
@@ -128,6 +150,9 @@ Stream random_stream(Draw& draw, const Shape& s) {
   h.planner->copy_budget = s.copy_budget;
   h.planner->gain_rule = s.gain_rule;
   h.planner->cost = s.cost;
+  h.cluster.workers = s.traits;
+  for (int e = 0; e < s.experts && !s.pinned.empty(); ++e)
+    if (s.pinned[e]) h.planner->pinned_experts.push_back(e);
   const auto policy = make(s);
   std::map<int, Layer> layers;
   Stream stream{h};
@@ -148,21 +173,27 @@ Stream random_stream(Draw& draw, const Shape& s) {
 
 class Agreement : public testing::TestWithParam<std::tuple<const char*, Objective>> {};  // every policy there is
 
-TEST_P(Agreement, RandomTargetsPass) {
-  const auto [policy, objective] = GetParam();
-  Draw draw{objective == Objective::time ? 21u : 22u};
+Verifier::Counts run_rounds(Draw draw, const std::string& policy, Objective objective, bool traits) {
   Verifier::Counts seen;
   for (int round = 0; round < 300; ++round) {
-    const Shape s = random_shape(draw, policy, objective);
+    const Shape s = random_shape(draw, policy, objective, traits);
     const Stream stream = random_stream(draw, s);
-    ASSERT_EQ(verdict(stream), "") << "round " << round << ": " << s.experts << " experts, " << s.workers
-                                   << " workers, " << s.redundant << " slots, " << s.microbatches << " microbatches";
+    const std::string found = verdict(stream);
+    EXPECT_EQ(found, "") << "round " << round << ": " << s.experts << " experts, " << s.workers << " workers, "
+                         << s.redundant << " slots, " << s.microbatches << " microbatches, " << to_string(s.cost.rule);
+    if (!found.empty()) return seen;
     Verifier verifier;
     for (const Record& record : stream) verifier.feed(record);
     seen.copies += verifier.counts().copies;
     seen.certified += verifier.counts().certified;
     seen.cuts += verifier.counts().cuts;
   }
+  return seen;
+}
+
+TEST_P(Agreement, RandomTargetsPass) {
+  const auto [policy, objective] = GetParam();
+  const Verifier::Counts seen = run_rounds({objective == Objective::time ? 21u : 22u}, policy, objective, false);
   EXPECT_GT(seen.certified, 0);
   if (std::string(policy) == "afore") {
     EXPECT_GT(seen.copies, 100);
@@ -190,6 +221,15 @@ TEST(TilePlanner, RandomTargetsPass) {
   EXPECT_GT(seen.certified, 10'000);
   EXPECT_GT(seen.copies, 1000);
   EXPECT_GT(seen.cuts, 1000);
+}
+
+TEST_P(Agreement, RulesAndTraitsPass) {
+  const auto [policy, objective] = GetParam();
+  const Verifier::Counts seen = run_rounds({objective == Objective::time ? 31u : 32u}, policy, objective, true);
+  EXPECT_GT(seen.certified, 0);
+  if (std::string(policy) == "afore" || std::string(policy) == "paper") {
+    EXPECT_GT(seen.copies, 50);
+  }
 }
 
 std::vector<const char*> names() {

@@ -519,5 +519,69 @@ TEST(Mutation, OfOneNumberIsRefused) {
     }
 }
 
+// copy_stream(time) by the roofline rule on a slow second worker: 10 + max(400, 10) there, or 10 + 1.5 * 400.
+Stream slow_stream() {
+  Stream stream = copy_stream(Objective::time);
+  Header& h = at<Header>(stream, 0);
+  h.planner->cost.rule = LoadRule::roofline;
+  h.cluster.workers = {{}, {1500, 2000, false}};
+  Plan& p0 = at<Plan>(stream, 2);
+  Plan& p1 = at<Plan>(stream, 5);
+  p0.ffn_ns_before = 710;  // 10 + 7 * 100
+  p0.ffn_ns = 610;
+  p0.ffn_bound_ns = 490;  // 480 + 320 = 800: in 479, room is 479 + 319
+  p0.migration_ns = 500;  // a copy into the second worker takes twice its time
+  p0.exposed_ns = 400;
+  p0.gain_ns = -300;
+  p1.ffn_ns = p1.ffn_ns_before = 610;
+  p1.ffn_bound_ns = 490;
+  h.planner->gain_rule = false;
+  return stream;
+}
+
+TEST(Traits, TimesAreOfTheRuleAndTheWorkers) {
+  EXPECT_EQ(verdict(slow_stream()), "");
+  const std::string place = "step 17 layer 3 microbatch 0: ";
+  expect(slow_stream(), place + "ffn_ns is 610, expected 625",
+         [](Stream& s) { at<Header>(s, 0).planner->cost.rule = LoadRule::additive; });
+  expect(slow_stream(), place + "ffn_ns is 610, expected 410",
+         [](Stream& s) { at<Header>(s, 0).cluster.workers = {}; });
+  expect(slow_stream(), place + "migration_ns is 250, expected 500 for 1 copies",
+         [](Stream& s) { at<Plan>(s, 2).migration_ns = 250; });
+}
+
+TEST(Traits, BoundsAreThoseOfTheRuleAndTheWorkers) {
+  const std::string place = "step 17 layer 3 microbatch 0: ";
+  expect(slow_stream(), place + "ffn_bound_ns 610 is not proven, expected at most 490",
+         [](Stream& s) { at<Plan>(s, 2).ffn_bound_ns = 610; });
+  expect(slow_stream(), place + "ffn_bound_ns is 409, expected at least 410 (800 ns of work on 2 workers)",
+         [](Stream& s) { at<Plan>(s, 2).ffn_bound_ns = 409; });
+}
+
+TEST(Traits, NoCopyGoesToADrainingWorkerOrTakesAPinnedExpert) {
+  const std::string place = "step 17 layer 3 microbatch 0: ";
+  expect(copy_stream(Objective::tiles), place + "copy 1 goes to worker 1, which drains", [](Stream& s) {
+    at<Header>(s, 0).cluster.workers = {{}, {1000, 1000, true}};
+  });
+  expect(copy_stream(Objective::tiles), place + "copy 1 is of expert 0, which is pinned",
+         [](Stream& s) { at<Header>(s, 0).planner->pinned_experts = {0}; });
+  expect(copy_stream(Objective::tiles), "header: planner.pinned_experts names expert 2 of 2",
+         [](Stream& s) { at<Header>(s, 0).planner->pinned_experts = {2}; });
+  expect(copy_stream(Objective::tiles), "header: cluster.workers: worker 0 has 0 thousandths, not in 100..100000",
+         [](Stream& s) {
+           at<Header>(s, 0).cluster.workers = {{0, 1000, false}, {}};
+         });
+}
+
+TEST(Traits, WorkLeavesADrainingWorkerWhereItCan) {
+  // Expert 0 stands on worker 1 too when the second plan is made.
+  Stream stream = copy_stream(Objective::tiles);
+  stream.erase(stream.begin() + 1, stream.begin() + 4);
+  at<Header>(stream, 0).cluster.workers = {{1000, 1000, true}, {}};
+  stream.insert(stream.begin() + 1, PlacementRecord{3, 2, {0, -1, 1, 0}});
+  EXPECT_EQ(verdict(stream),
+            "step 17 layer 3 microbatch 1: worker 0 drains and has 4 tiles of expert 0, which stands elsewhere");
+}
+
 }  // namespace
 }  // namespace afore::verify

@@ -44,6 +44,17 @@ TEST(CostFile, TheRateOfTheSourceMayBeAbsent) {
             "h.json: /source_bytes_per_s: a rate must be from 1 to 1e20 per second");
 }
 
+TEST(CostFile, TheRuleIsWrittenOnlyWhenItIsNotTheUsualOne) {
+  HardwareProfile profile = *find_hardware_profile("h100");
+  profile.ffn_rule = LoadRule::roofline;
+  const std::string text = to_json(profile);
+  EXPECT_EQ(text, replaced(h100(), "}", R"(,"ffn_rule":"roofline"})"));
+  EXPECT_EQ(parse_cost_file(text, "x"), profile);
+  EXPECT_EQ(parse_cost_file(replaced(text, "roofline", "additive"), "x"), *find_hardware_profile("h100"));
+  EXPECT_EQ(error_in(replaced(text, "roofline", "both")),
+            "h.json: /ffn_rule: unknown rule \"both\" | rules are additive and roofline");
+}
+
 TEST(CostFile, RatesMayBeIntegersAndTextMayBeIndented) {
   const std::string text = replaced(replaced(h100(), "4.5e+11", "450000000000"), ",", ",\n  ");
   EXPECT_EQ(parse_cost_file(text + "\n", "x"), *find_hardware_profile("h100"));

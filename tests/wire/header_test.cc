@@ -102,6 +102,55 @@ TEST(Headers, BadValues) {
   EXPECT_EQ(with(R"("planner":{"policy":"afore"})"), "stdin:1: /planner/demand_source: the key is missing");
 }
 
+TEST(Headers, WorkersThatDiffer) {
+  Header header = small_header();
+  header.cluster.workers = {{}, {1500, 2000, true}};
+  const std::string text = to_json(header);
+  EXPECT_NE(text.find(R"("cluster":{"attention_workers":2,"ffn_workers":2,"workers":[{"worker":1,)"
+                      R"("slowdown_permille":1500,"copy_slowdown_permille":2000,"draining":true}]})"),
+            std::string::npos)
+      << text;
+  RecordDecoder decoder("stdin");
+  EXPECT_EQ(std::get<Header>(decoder.decode(text, 1)).cluster, header.cluster);
+  // A later header may add them and must not contradict them.
+  RecordDecoder later = small_decoder();
+  later.decode(text, 2);
+  EXPECT_EQ(later.header()->cluster, header.cluster);
+  EXPECT_EQ(error_of([&] { later.decode(replaced(text, "1500", "1600"), 3); }).substr(0, 60),
+            "stdin:3: this header says cluster/workers = [{\"worker\":1,\"sl");
+  auto with = [](const std::string& workers) {
+    return error_alone(R"({"kind":"header","v":1,"cluster":{"ffn_workers":2,"workers":)" + workers + "}}");
+  };
+  EXPECT_EQ(with(R"([{"worker":1,"slowdown_permille":1000}])"), "no error");
+  EXPECT_EQ(with("[]"), "stdin:1: /cluster/workers: the list is empty");
+  EXPECT_EQ(with(R"([{"worker":2}])"), "stdin:1: /cluster/workers/0/worker: worker 2 is above 1");
+  EXPECT_EQ(with(R"([{"draining":true}])"), "stdin:1: /cluster/workers/0/worker: the key is missing");
+  EXPECT_EQ(with(R"([{"worker":1},{"worker":1}])"), "stdin:1: /cluster/workers/1/worker: workers are not ascending");
+  EXPECT_EQ(with(R"([{"worker":0,"slowdown_permille":99}])"),
+            "stdin:1: /cluster/workers/0/slowdown_permille: slowdown_permille 99 is below 100");
+  EXPECT_EQ(error_alone(R"({"kind":"header","v":1,"cluster":{"workers":[{"worker":0}]}})"),
+            "stdin:1: /cluster/workers: ffn_workers is absent | cluster.ffn_workers says how many there are");
+}
+
+TEST(Headers, RuleAndPinnedExpertsOfThePlanner) {
+  Header header = small_header();
+  header.planner = PlannerSpec{};
+  header.planner->cost.tile_tokens = 64;
+  const std::string usual = to_json(header);
+  EXPECT_EQ(usual.find("rule\":\""), std::string::npos);
+  EXPECT_EQ(usual.find("pinned"), std::string::npos);
+  header.planner->cost.rule = LoadRule::roofline;
+  header.planner->pinned_experts = {0, 3};
+  const std::string text = to_json(header);
+  EXPECT_NE(text.find(R"("rule":"roofline"},"pinned_experts":[0,3]}})"), std::string::npos) << text;
+  RecordDecoder decoder("stdin");
+  EXPECT_TRUE(std::get<Header>(decoder.decode(text, 1)).planner == header.planner);
+  EXPECT_EQ(error_alone(replaced(text, "[0,3]", "[3,0]")),
+            "stdin:1: /planner/pinned_experts/1: experts are not ascending");
+  EXPECT_EQ(error_alone(replaced(text, "roofline", "roof")),
+            "stdin:1: /planner/cost/rule: unknown rule \"roof\" | rules are additive and roofline");
+}
+
 TEST(ExtendHeader, GainsOnlyAbsentKeysAndKeepsOrder) {
   Header gained;
   gained.producer = "afore-plan 0.1.0";

@@ -19,7 +19,7 @@ placement::Decision standing(const Demand& demand, const LayerPlacement& placeme
   const std::vector<std::uint8_t> busy(placement.index_count(), 0);
   const std::vector<std::int64_t> last_used(placement.index_count(), -1);
   return placement::make_paper(limits)->decide(
-      {demand.target, demand.counts, placement, busy, last_used, setup.cost, 0});
+      {demand.target, demand.counts, placement, busy, last_used, setup.cost, 0, {}, setup.cluster.workers});
 }
 
 std::string describe_worker(const Plan& plan, int worker) {
@@ -31,19 +31,23 @@ std::string describe_worker(const Plan& plan, int worker) {
 
 std::string bottleneck(const Plan& plan, const cli::Setup& setup) {
   const int workers = static_cast<int>(setup.cluster.ffn_workers);
-  const WorkerLoads loads = worker_loads(plan.assignment, workers, setup.cost);
+  const std::vector<WorkerTraits>& traits = setup.cluster.workers;
+  const WorkerLoads loads = worker_loads(plan.assignment, workers, setup.cost, traits);
+  const auto ns = [&](int w) { return ffn_ns(setup.cost, traits, w, loads.tiles[w], loads.activated[w]); };
   int worst = 0;
-  for (int w = 1; w < workers; ++w) {
-    const Nanos a = setup.cost.ffn_ns(loads.tiles[w], loads.activated[w]),
-                b = setup.cost.ffn_ns(loads.tiles[worst], loads.activated[worst]);
-    if (a > b) worst = w;
-  }
+  for (int w = 1; w < workers; ++w)
+    if (ns(w) > ns(worst)) worst = w;
+  const std::string tiles = fmt::format("{} x {:.2f}", loads.tiles[worst], us(setup.cost.c1_ns));
+  const std::string experts = fmt::format("{} x {:.2f}", loads.activated[worst], us(setup.cost.c2_ns));
+  const bool slowed = !traits.empty() && traits[worst].slowdown_permille != 1000;
+  std::string load = setup.cost.rule == LoadRule::roofline ? fmt::format("max({}, {})", tiles, experts)
+                     : slowed                              ? fmt::format("({} + {})", tiles, experts)
+                                                           : fmt::format("{} + {}", tiles, experts);
+  if (slowed) load += fmt::format(" x {:g}", static_cast<double>(traits[worst].slowdown_permille) / 1e3);
   return fmt::format(
-      "bottleneck: worker {} with {} tiles of {} experts, {:.1f} us = {:.1f} + {} x {:.2f} + {} x {:.2f}\n  its work "
-      "(expert x tiles): {}\n",
-      worst, loads.tiles[worst], loads.activated[worst],
-      us(setup.cost.ffn_ns(loads.tiles[worst], loads.activated[worst])), us(setup.cost.c0_ns), loads.tiles[worst],
-      us(setup.cost.c1_ns), loads.activated[worst], us(setup.cost.c2_ns), describe_worker(plan, worst));
+      "bottleneck: worker {} with {} tiles of {} experts, {:.1f} us = {:.1f} + {}\n  its work (expert x tiles): {}\n",
+      worst, loads.tiles[worst], loads.activated[worst], us(ns(worst)), us(setup.cost.c0_ns), load,
+      describe_worker(plan, worst));
 }
 
 // What each copy saves: the objective without it, all others kept.
@@ -76,7 +80,8 @@ std::string copies(const Plan& plan, const Demand& demand, const LayerPlacement&
         copy.expert, copy.from, copy.to, copy.slot,
         evicted == kNoExpert ? "empty" : fmt::format("evicts expert {}", evicted), us(decision.ffn_ns_before),
         decision.max_tiles_before, us(decision.ffn_ns_before - plan.ffn_ns),
-        decision.max_tiles_before - plan.max_tile_load, us(setup.cost.copy_ns));
+        decision.max_tiles_before - plan.max_tile_load,
+        us(copy_ns(setup.cost, setup.cluster.workers, copy.from, copy.to)));
   }
   return text;
 }

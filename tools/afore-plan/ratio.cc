@@ -88,6 +88,10 @@ RatioCase read_case(const RatioFlags& flags) {
   question.sizes = {
       setup.model.experts, setup.model.top_k, setup.cluster.ffn_workers,
       flags.batch,         flags.context,     imbalance / static_cast<double>(setup.model.moe_layers.size())};
+  if (setup.cost.rule != LoadRule::additive || !setup.cluster.workers.empty())
+    cli::warn(
+        "the formulas take FFN times as c0 + c1 x tiles + c2 x experts, the same on every worker; the simulator "
+        "takes them as the cost file and the header say");
   question.coefficients = advice::coefficients(setup.cost, pipeline_cost(setup.profile, setup.sized), question.sizes);
   return question;
 }

@@ -172,13 +172,27 @@ class Comparison {
   std::string heading() const {
     const ClusterSpec& c = setup_->cluster;
     const LayerCost& cost = setup_->cost;
+    const bool roofline = cost.rule == LoadRule::roofline;
     return fmt::format(
         "{}: {} attention + {} FFN workers, {} redundant slots, {} tokens per tile, {} microbatches, objective {}\n"
-        "cost {}: FFN time = {:.2f} us + {:.2f} us x tiles + {:.2f} us x experts; a copy takes {:.1f} us\n",
+        "cost {}: FFN time = {:.2f} us + {}{:.2f} us x tiles{} {:.2f} us x experts{}; a copy takes {:.1f} us\n{}",
         setup_->model.name.empty() ? "model" : setup_->model.name, c.attention_workers, c.ffn_workers,
         c.redundant_slots, c.tile_tokens, c.microbatches, to_string(setup_->planner.limits.objective),
-        setup_->profile.name, static_cast<double>(cost.c0_ns) / 1e3, static_cast<double>(cost.c1_ns) / 1e3,
-        static_cast<double>(cost.c2_ns) / 1e3, static_cast<double>(cost.copy_ns) / 1e3);
+        setup_->profile.name, static_cast<double>(cost.c0_ns) / 1e3, roofline ? "max(" : "",
+        static_cast<double>(cost.c1_ns) / 1e3, roofline ? "," : " +", static_cast<double>(cost.c2_ns) / 1e3,
+        roofline ? ")" : "", static_cast<double>(cost.copy_ns) / 1e3, differing_workers());
+  }
+
+  std::string differing_workers() const {
+    std::string text;
+    for (std::size_t w = 0; w < setup_->cluster.workers.size(); ++w) {
+      const WorkerTraits& traits = setup_->cluster.workers[w];
+      if (traits == WorkerTraits{}) continue;
+      text += fmt::format("worker {}: FFN times x {:g}, copies x {:g}{}\n", w,
+                          static_cast<double>(traits.slowdown_permille) / 1e3,
+                          static_cast<double>(traits.copy_slowdown_permille) / 1e3, traits.draining ? ", drains" : "");
+    }
+    return text;
   }
 
   const ServeFlags& flags_;

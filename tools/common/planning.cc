@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/worker_traits.h"
 #include "placement/registry.h"
 #include "util/error.h"
 
@@ -59,6 +60,12 @@ void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
   add_choice(app, "--objective", flags.objective, "Minimise the largest predicted time, or the largest tile load",
              {"time", "tiles"});
   add_int(app, "--workers", flags.workers, "FFN workers", 1, 100'000);
+  app.add_option("--worker", flags.worker_specs,
+                 "What sets an FFN worker apart, as 3:slow=1.5,link=0.5,drain: a factor on its FFN times, its share of "
+                 "the copy rate, and that it is to be emptied; repeatable")
+      ->type_name("SPEC")
+      ->allow_extra_args(false);
+  app.add_option("--pin-experts", flags.pin_experts, "Experts that are never copied, as 0,5-7")->type_name("LIST");
   add_int(app, "--slots", flags.slots, "Redundant expert slots per FFN worker and layer (default 2)", 0, 10'000);
   add_int(app, "--tile-tokens", flags.tile_tokens, "Rows of a grouped-GEMM tile (default 64)", 1, 1 << 20);
   add_int(app, "--attention-workers", flags.attention_workers, "Attention workers (default: as many as FFN workers)", 1,
@@ -113,6 +120,13 @@ Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, c
   fill(setup.cluster.tile_tokens, 64);
   fill(setup.cluster.attention_workers, setup.cluster.ffn_workers);
   fill(setup.cluster.microbatches, 1);
+  if (std::vector<WorkerTraits> traits = parse_worker_traits(flags.worker_specs, setup.cluster.ffn_workers);
+      !flags.worker_specs.empty()) {
+    if (!setup.cluster.workers.empty() && setup.cluster.workers != traits)
+      throw Error(ErrorKind::usage, "--worker contradicts the header, which says otherwise what sets workers apart",
+                  "drop the flag, or make the stream anew");
+    setup.cluster.workers = std::move(traits);
+  }
   constexpr std::int64_t kMaxSlots = std::int64_t{1} << 24;  // of one layer, all workers together
   if (setup.cluster.ffn_workers * setup.cluster.redundant_slots > kMaxSlots)
     throw Error(ErrorKind::usage,
@@ -152,6 +166,8 @@ Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, c
   planner.limits.objective = flags.objective == "tiles" ? Objective::tiles : Objective::time;
   planner.limits.copy_budget = flags.copy_budget == kAbsent ? setup.cluster.ffn_workers : flags.copy_budget;
   planner.limits.split = flags.split == "exact" ? placement::Split::exact : placement::Split::own;
+  planner.pinned = parse_pinned(flags.pin_experts, setup.model.experts);
+  if (header && header->planner && flags.pin_experts.empty()) planner.pinned = header->planner->pinned_experts;
   planner.limits.gain_rule = flags.gain_rule == "on";
   if (flags.window_us != kAbsent) planner.window_ns = flags.window_us * 1000;
   planner.overlap = flags.overlap == "on";
@@ -178,6 +194,7 @@ Header gained(const Setup& setup, bool plans) {
   spec.gain_rule = setup.planner.limits.gain_rule;
   spec.cost = setup.cost;
   spec.cost_name = setup.profile.name;
+  spec.pinned_experts = setup.planner.pinned;
   header.planner = spec;
   return header;
 }

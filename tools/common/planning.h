@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/cli.h"
 #include "core/records.h"
@@ -24,6 +25,8 @@ struct PlanningFlags {
   bool no_duplicates = false;
   std::string init, primaries = "auto";
   std::int64_t balance_steps = kAbsent;
+  std::vector<std::string> worker_specs;
+  std::string pin_experts;
 };
 
 // The kinds of records a stream may have, for --only.
