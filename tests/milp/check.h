@@ -12,10 +12,24 @@
 
 namespace afore::test {
 
-// AFORE_MILP_INSTANCES: how many of each kind, instead of `usual`. An instance depends on its number only.
-inline int instances(int usual) {
-  const char* asked = std::getenv("AFORE_MILP_INSTANCES");
-  return asked == nullptr ? usual : std::atoi(asked);
+// AFORE_MILP_INSTANCES: how many of each kind, instead of `usual`; AFORE_MILP_FIRST: the first one's number, on which
+// alone an instance depends.
+struct Range {
+  int first = 0, end = 0;
+};
+inline Range instances(int usual) {
+  const char *first = std::getenv("AFORE_MILP_FIRST"), *count = std::getenv("AFORE_MILP_INSTANCES");
+  Range range{first == nullptr ? 0 : std::atoi(first), 0};
+  range.end = range.first + (count == nullptr ? usual : std::atoi(count));
+  return range;
+}
+
+// AFORE_MILP_SECONDS per instance. What CBC does not finish still leaves an interval to check by: it says how much the
+// check sees, never that something is wrong.
+inline Effort effort() {
+  Effort effort;
+  if (const char* seconds = std::getenv("AFORE_MILP_SECONDS")) effort.seconds = std::atof(seconds);
+  return effort;
 }
 
 #define AFORE_NEEDS_CBC() \
@@ -52,8 +66,6 @@ class Tally {
     gaps_ += gap;
     largest_gap_ = std::max(largest_gap_, gap);
   }
-  int known() const { return known_; }
-  int optimal() const { return optimal_; }
   static void print_head() {
     fmt::print("{:<34} {:>7} {:>10} {:>11} {:>10} {:>8} {:>11} {:>10}\n", "", "claims", "certified%", "MILP known%",
                "optimal%", "tight%", "mean gap%", "max gap%");

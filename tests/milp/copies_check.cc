@@ -17,7 +17,7 @@ using placement::Decision;
 using placement::testing::Instance;
 using placement::testing::Random;
 
-constexpr int kUsual = 60;
+constexpr int kUsual = 45;
 
 struct CopiesInstance {
   Instance instance;
@@ -114,9 +114,8 @@ TEST_P(MilpCopies, NoPlanWithinTheLimitsIsBelowTheBounds) {
   const Kind kind = GetParam();
   const Cbc cbc;
   std::map<std::string, Tally> tallies;
-  int solved = 0, known = 0;
-  const int count = instances(kUsual);
-  for (int i = 0; i < count; ++i) {
+  const Range range = instances(kUsual);
+  for (int i = range.first; i < range.end; ++i) {
     const CopiesInstance made = make_copies(i, kind);
     const std::vector<Made> decisions = decide(made, kind);
     std::vector<std::int64_t> tiles;
@@ -134,9 +133,7 @@ TEST_P(MilpCopies, NoPlanWithinTheLimitsIsBelowTheBounds) {
                                     : one.decision.lower_bound_ns - made.instance.cost.c0_ns});
         ceiling = std::min(ceiling, load);
       }
-      const Optimum optimum = least_load(cbc, space, weights, ceiling, {});
-      ++solved;
-      known += optimum.known();
+      const Optimum optimum = least_load(cbc, space, weights, ceiling, effort());
       for (std::size_t at = 0; at < claims.size(); ++at) {
         const Made& one = decisions[at];
         const std::string name =
@@ -151,7 +148,6 @@ TEST_P(MilpCopies, NoPlanWithinTheLimitsIsBelowTheBounds) {
   }
   Tally::print_head();
   for (const auto& [name, tally] : tallies) tally.print();
-  EXPECT_GT(known, solved / 2) << "CBC finished too few";
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, MilpCopies, ::testing::Values(Kind::plain, Kind::slowdowns, Kind::roofline),

@@ -84,12 +84,12 @@ Cbc::~Cbc() {
 
 bool Cbc::installed() { return !program().empty(); }
 
-MilpAnswer Cbc::solve(const Milp& problem, int nodes, int seconds) const {
+MilpAnswer Cbc::solve(const Milp& problem, int nodes, double seconds) const {
   const std::string model = folder_ / "model.lp", solution = folder_ / "solution", log = folder_ / "log";
   std::ofstream(model, std::ios::binary) << problem.lp();
   std::filesystem::remove(solution);
   const int code = run({program(), model, "-ratioGap", "0", "-allowableGap", "0", "-maxNodes", std::to_string(nodes),
-                        "-seconds", std::to_string(seconds), "-solve", "-solution", solution},
+                        "-seconds", fmt::format("{:.3f}", seconds), "-solve", "-solution", solution},
                        log);
   std::ifstream log_file(log), in(solution);
   const std::string report{std::istreambuf_iterator<char>(log_file), {}};

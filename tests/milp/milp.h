@@ -50,7 +50,7 @@ class Cbc {
 
   static bool installed();
   // Ends at `nodes` or `seconds`, whichever is first. Throws std::runtime_error when CBC fails or cannot be read.
-  MilpAnswer solve(const Milp& problem, int nodes, int seconds) const;
+  MilpAnswer solve(const Milp& problem, int nodes, double seconds) const;
 
  private:
   std::filesystem::path folder_;

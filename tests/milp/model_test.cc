@@ -15,9 +15,10 @@ using placement::testing::Instance;
 using placement::testing::Random;
 
 constexpr std::int64_t kFar = 1000;  // a ceiling that hides nothing
+constexpr Effort kThorough{1'000'000, 600};
 
 std::int64_t solved(const PlanSpace& space, const Weights& weights) {
-  const Optimum optimum = least_load(Cbc(), space, weights, kFar, {});
+  const Optimum optimum = least_load(Cbc(), space, weights, kFar, kThorough);
   EXPECT_TRUE(optimum.known()) << optimum.lower << " " << optimum.upper;
   return optimum.upper;
 }
@@ -78,7 +79,9 @@ TEST(MilpModel, AgreesWithBruteForce) {
 TEST(MilpModel, WrongClaimsAreRefuted) {
   AFORE_NEEDS_CBC();
   const PlanSpace space = space_of(LayerPlacement::initial(2, 2, 1), {7, 1}, 1);  // 4 is the least
-  const auto judge = [&](const Claim& claim) { return refute(claim, least_load(Cbc(), space, {}, claim.load, {})); };
+  const auto judge = [&](const Claim& claim) {
+    return refute(claim, least_load(Cbc(), space, {}, claim.load, kThorough));
+  };
   EXPECT_EQ(judge({4, 4}), "");
   EXPECT_EQ(judge({7, 3}), "");
   EXPECT_NE(judge({5, 5}), "");  // a wrong certificate

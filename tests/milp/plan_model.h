@@ -49,8 +49,9 @@ struct Optimum {
   bool known() const { return lower == upper; }
 };
 
-struct Effort {  // of CBC, whichever ends first
-  int nodes = 20000, seconds = 2;
+struct Effort {  // of CBC, whichever ends first; its own computing time
+  int nodes = 20000;
+  double seconds = 0.3;
 };
 
 // `ceiling` is a load that a plan is said to reach: it cuts the search short. Throws std::runtime_error for a solution

@@ -104,7 +104,7 @@ int run(const Cell& cell, const std::map<int, std::vector<Tiles>>& layers,
                                           cell.per_tile, cell.per_expert,  {}};
     const placement::SplitResult planned = splitter.plan(problem, parts);
     const placement::SplitResult proved = splitter.prove(problem, parts, kNodeBudget);
-    const Optimum optimum = least_load(cbc, here.space, weights, proved.load, {});
+    const Optimum optimum = least_load(cbc, here.space, weights, proved.load, effort());
     for (const auto& [result, tally] : {std::pair{planned, &planned_tally}, {proved, &proved_tally}}) {
       const Claim claim{result.load, result.bound};
       tally->add(claim, optimum);
