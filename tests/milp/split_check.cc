@@ -70,8 +70,10 @@ SplitInstance make_split(int number, LoadRule rule, bool slowdowns) {
   Random random(1'000'003ull * (rule == LoadRule::roofline) + 500'000ull * slowdowns + number);
   SplitInstance made;
   made.space.workers = static_cast<int>(2 + random.below(15));
-  const int experts = made.space.workers + static_cast<int>(random.below(24));
-  const double mean = 1 + 8 * random.uniform(), spread = 0.3 + 1.2 * random.uniform();
+  // A third with few experts, some of them far too hot for one worker: there activations are forced.
+  const bool hot = random.below(3) == 0;
+  const int experts = made.space.workers + static_cast<int>(random.below(hot ? 4 : 24));
+  const double mean = 1 + 8 * random.uniform(), spread = (hot ? 1.2 : 0.3) + 1.2 * random.uniform();
   for (int e = 0; e < experts; ++e)
     made.space.tiles.push_back(std::min<std::int64_t>(200, std::llround(mean * std::exp(spread * random.normal()))));
   made.space.safe_slots.assign(made.space.workers, 0);
