@@ -1,7 +1,9 @@
 // The exact splitter on the demand of a stream: time per target, share certified, gap between load and bound.
-//   exact_bench STREAM WORKERS[,WORKERS...] [C1:C2[,C1:C2...]] [roofline]
-// Every layer's slots (2 per worker) are filled from its first 8 targets, as policy split does; the targets after them
-// are then split, in shuffled order, least time of 3 passes. TSV; "mean gap" counts uncertified targets against their
+//   exact_bench STREAM WORKERS[,WORKERS...] [C1:C2[,C1:C2...]] [even|halves] [roofline]
+// Every layer's slots (2 per worker) are filled from its first 8 targets: "even", as policy split does (expert after
+// expert by load per replica, so that hot experts have many), or "halves" (the hottest expert of the most loaded worker
+// to the least loaded one, with half of what lies between them, so that most have two). The targets after them are
+// then split, in shuffled order, least time of 3 passes. TSV; "mean gap" counts uncertified targets against their
 // bound, so it overstates.
 #include <fmt/core.h>
 
@@ -53,6 +55,49 @@ LayerPlacement fill(const std::vector<Counts>& targets, int workers, const Layer
   return placement;
 }
 
+LayerPlacement fill_halves(const std::vector<Counts>& targets, int workers, const LayerCost& cost) {
+  const auto experts = static_cast<int>(targets[0].size());
+  LayerPlacement placement = LayerPlacement::initial(experts, workers, kSlots);
+  std::vector<double> share(static_cast<std::size_t>(experts) * workers, 0), load(workers, 0);
+  const auto at = [&](int expert, int worker) -> double& {
+    return share[static_cast<std::size_t>(expert) * workers + worker];
+  };
+  for (std::size_t i = 0; i < std::min<std::size_t>(8, targets.size()); ++i)
+    for (int e = 0; e < experts; ++e) {
+      const std::int64_t count = targets[i][e];
+      const auto ns = static_cast<double>(cost.ffn_ns(ceil_div(count, kTileTokens), count > 0));
+      at(e, initial_primary(e, experts, workers)) += ns;
+      load[initial_primary(e, experts, workers)] += ns;
+    }
+  std::vector<int> left(workers, kSlots), order(workers);
+  std::iota(order.begin(), order.end(), 0);
+  for (int copy = 0; copy < kSlots * workers; ++copy) {
+    int to = -1, expert = -1, from = -1;
+    for (int w = 0; w < workers; ++w)
+      if (left[w] > 0 && (to < 0 || load[w] < load[to])) to = w;
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return load[a] > load[b]; });
+    for (const int w : order) {
+      double most = 0;
+      for (int e = 0; w != to && e < experts; ++e)
+        if (at(e, w) > most && !placement.holds(e, to)) most = at(e, w), expert = e;
+      if (expert < 0) continue;
+      from = w;
+      break;
+    }
+    if (from < 0) break;
+    const double moved = std::min(at(expert, from), std::max(0.0, (load[from] - load[to]) / 2));
+    at(expert, from) -= moved, at(expert, to) += moved;
+    load[from] -= moved, load[to] += moved;
+    for (int slot = placement.slots_per_worker() - 1; slot >= 0; --slot)
+      if (placement.expert_at(to, slot) == kNoExpert) {
+        placement.set(to, slot, expert);
+        break;
+      }
+    --left[to];
+  }
+  return placement;
+}
+
 struct Sample {
   placement::ReplicaTable* table = nullptr;
   std::vector<std::int64_t> tiles;
@@ -96,6 +141,7 @@ std::vector<Measured> measure(const std::vector<Sample>& samples, Work&& work) {
 struct Setting {
   int workers = 8;
   std::int64_t c1 = 1, c2 = 2;
+  bool halves = false;
   LoadRule rule = LoadRule::additive;
 };
 
@@ -109,7 +155,8 @@ void run(const std::map<int, std::vector<Counts>>& layers, const Setting& settin
   std::vector<Sample> samples;
   for (const auto& [layer, targets] : layers) {
     tables.push_back(std::make_unique<placement::ReplicaTable>());
-    tables.back()->reset(fill(targets, setting.workers, cost));
+    tables.back()->reset(setting.halves ? fill_halves(targets, setting.workers, cost)
+                                        : fill(targets, setting.workers, cost));
     for (std::size_t i = 9; i < targets.size(); ++i) {
       samples.push_back({tables.back().get(), {}});
       count_tiles(targets[i], kTileTokens, samples.back().tiles);
@@ -121,8 +168,9 @@ void run(const std::map<int, std::vector<Counts>>& layers, const Setting& settin
     std::swap(samples[i - 1], samples[(state >> 33) % i]);
   }
   if (samples.size() > kMaxTargets) samples.resize(kMaxTargets);
-  const std::string label = fmt::format("{}\t{}:{}{}", setting.workers, setting.c1, setting.c2,
-                                        setting.rule == LoadRule::roofline ? " roofline" : "");
+  const std::string label =
+      fmt::format("{}\t{}:{}{}{}", setting.workers, setting.c1, setting.c2, setting.halves ? " halves" : " even",
+                  setting.rule == LoadRule::roofline ? " roofline" : "");
   placement::ExactSplitter splitter;
   std::vector<std::int64_t> parts;
   const auto problem = [&](const Sample& sample) {
@@ -147,7 +195,7 @@ std::vector<std::string> split(const std::string& list, char mark) {
 
 int main_of(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "usage: exact_bench STREAM WORKERS[,WORKERS...] [C1:C2[,C1:C2...]] [roofline]\n");
+    fmt::print(stderr, "usage: exact_bench STREAM WORKERS[,WORKERS...] [C1:C2[,C1:C2...]] [even|halves] [roofline]\n");
     return 2;
   }
   const auto layers = read_stream(argv[1]);
@@ -155,8 +203,10 @@ int main_of(int argc, char** argv) {
   for (const std::string& cost : split(argc > 3 ? argv[3] : "1:1,1:2,1:4,5370:18570", ','))
     for (const std::string& workers : split(argv[2], ',')) {
       const auto pair = split(cost, ':');
-      run(layers, {std::stoi(workers), std::stoll(pair.at(0)), std::stoll(pair.at(1)),
-                   argc > 4 ? LoadRule::roofline : LoadRule::additive});
+      const bool halves = argc > 4 && std::string(argv[4]) == "halves";
+      const bool roofline = argc > 5 && std::string(argv[5]) == "roofline";
+      run(layers, {std::stoi(workers), std::stoll(pair.at(0)), std::stoll(pair.at(1)), halves,
+                   roofline ? LoadRule::roofline : LoadRule::additive});
     }
   return 0;
 }

@@ -22,3 +22,152 @@ _afore_migrate() {
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 complete -o default -F _afore_migrate afore-migrate
+_afore_plan() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path='' word words=''
+  [[ $cur == '=' ]] && cur=''
+  [[ $prev == '=' ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$path:$word" in
+      ':verify') path='verify' ;;
+      ':advise') path='advise' ;;
+      ':ratio') path='ratio' ;;
+    esac
+  done
+  case "$path:$prev" in
+    ':--recover') words='strict tail skip' ;;
+    ':--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
+    ':--split') words='own exact' ;;
+    ':--demand-source') words='prefetch last_step window' ;;
+    ':--objective') words='time tiles' ;;
+    ':--gain-rule') words='on off' ;;
+    ':--overlap') words='on off' ;;
+    ':--level') words='on off' ;;
+    ':--primaries') words='auto contiguous balanced' ;;
+    ':--only') words='header sequence request batch demand routing placement plan observed operation membership completion summary' ;;
+    ':--workers' | ':--slots' | ':--tile-tokens' | ':--attention-workers' | ':--microbatches' | ':--top-k' | ':--model' | ':--cost' | ':--copy-budget' | ':--window-us' | ':--window-steps' | ':--plan-budget-nodes' | ':--eplb-interval' | ':--eplb-step-bytes' | ':--eplb-groups' | ':--eplb-nodes' | ':--init' | ':--balance-steps' | ':--explain') ;;
+    'verify:--recover') words='strict tail skip' ;;
+    'advise:--recover') words='strict tail skip' ;;
+    'advise:--split') words='own exact' ;;
+    'advise:--demand-source') words='prefetch last_step window' ;;
+    'advise:--objective') words='time tiles' ;;
+    'advise:--gain-rule') words='on off' ;;
+    'advise:--overlap') words='on off' ;;
+    'advise:--level') words='on off' ;;
+    'advise:--primaries') words='auto contiguous balanced' ;;
+    'advise:--links') words='own shared' ;;
+    'advise:--policies' | 'advise:--history-steps' | 'advise:--evaluate-steps' | 'advise:--min-gain' | 'advise:--confidence' | 'advise:--workers' | 'advise:--slots' | 'advise:--tile-tokens' | 'advise:--attention-workers' | 'advise:--microbatches' | 'advise:--top-k' | 'advise:--model' | 'advise:--cost' | 'advise:--copy-budget' | 'advise:--window-us' | 'advise:--window-steps' | 'advise:--plan-budget-nodes' | 'advise:--eplb-interval' | 'advise:--eplb-step-bytes' | 'advise:--eplb-groups' | 'advise:--eplb-nodes' | 'advise:--init' | 'advise:--balance-steps' | 'advise:--kv-tokens') ;;
+    'ratio:--recover') words='strict tail skip' ;;
+    'ratio:--workers' | 'ratio:--batch' | 'ratio:--context' | 'ratio:--tile-tokens' | 'ratio:--top-k' | 'ratio:--model' | 'ratio:--cost') ;;
+    *)
+      case "$path" in
+        '') words='--version -h --help --recover --policy --split --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify advise ratio' ;;
+        'verify') words='-h --help --recover -q --quiet' ;;
+        'advise') words='-h --help --recover --policies --history-steps --evaluate-steps --min-gain --confidence --json --split --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --kv-tokens --links --replan --allow-drop -q --quiet' ;;
+        'ratio') words='-h --help --recover --workers --batch --context --tile-tokens --top-k --model --cost --json -q --quiet' ;;
+      esac ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -o default -F _afore_plan afore-plan
+_afore_serve() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path='' word words=''
+  [[ $cur == '=' ]] && cur=''
+  [[ $prev == '=' ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$path:$word" in
+      ':replay') path='replay' ;;
+      ':compare') path='compare' ;;
+    esac
+  done
+  case "$path:$prev" in
+    'replay:--recover') words='strict tail skip' ;;
+    'replay:--host') words='sim' ;;
+    'replay:--links') words='own shared' ;;
+    'replay:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
+    'replay:--split') words='own exact' ;;
+    'replay:--demand-source') words='prefetch last_step window' ;;
+    'replay:--objective') words='time tiles' ;;
+    'replay:--gain-rule') words='on off' ;;
+    'replay:--overlap') words='on off' ;;
+    'replay:--level') words='on off' ;;
+    'replay:--primaries') words='auto contiguous balanced' ;;
+    'replay:--only') words='header sequence request batch demand routing placement plan observed operation membership completion summary' ;;
+    'replay:--kv-tokens' | 'replay:--copy-chunk' | 'replay:--faults' | 'replay:--fault-seed' | 'replay:--max-num-seqs' | 'replay:--max-num-batched-tokens' | 'replay:--kv-budget-tokens' | 'replay:--max-queue' | 'replay:--max-queue-ms' | 'replay:--timeout-s' | 'replay:--duration-s' | 'replay:--goodput' | 'replay:--workers' | 'replay:--slots' | 'replay:--tile-tokens' | 'replay:--attention-workers' | 'replay:--microbatches' | 'replay:--top-k' | 'replay:--model' | 'replay:--cost' | 'replay:--copy-budget' | 'replay:--window-us' | 'replay:--window-steps' | 'replay:--plan-budget-nodes' | 'replay:--eplb-interval' | 'replay:--eplb-step-bytes' | 'replay:--eplb-groups' | 'replay:--eplb-nodes' | 'replay:--init' | 'replay:--balance-steps') ;;
+    'compare:--recover') words='strict tail skip' ;;
+    'compare:--host') words='sim' ;;
+    'compare:--links') words='own shared' ;;
+    'compare:--split') words='own exact' ;;
+    'compare:--demand-source') words='prefetch last_step window' ;;
+    'compare:--objective') words='time tiles' ;;
+    'compare:--gain-rule') words='on off' ;;
+    'compare:--overlap') words='on off' ;;
+    'compare:--level') words='on off' ;;
+    'compare:--primaries') words='auto contiguous balanced' ;;
+    'compare:--format') words='table json' ;;
+    'compare:--kv-tokens' | 'compare:--copy-chunk' | 'compare:--faults' | 'compare:--fault-seed' | 'compare:--max-num-seqs' | 'compare:--max-num-batched-tokens' | 'compare:--kv-budget-tokens' | 'compare:--max-queue' | 'compare:--max-queue-ms' | 'compare:--timeout-s' | 'compare:--duration-s' | 'compare:--goodput' | 'compare:--workers' | 'compare:--slots' | 'compare:--tile-tokens' | 'compare:--attention-workers' | 'compare:--microbatches' | 'compare:--top-k' | 'compare:--model' | 'compare:--cost' | 'compare:--copy-budget' | 'compare:--window-us' | 'compare:--window-steps' | 'compare:--plan-budget-nodes' | 'compare:--eplb-interval' | 'compare:--eplb-step-bytes' | 'compare:--eplb-groups' | 'compare:--eplb-nodes' | 'compare:--init' | 'compare:--balance-steps' | 'compare:--policies' | 'compare:--summaries') ;;
+    *)
+      case "$path" in
+        '') words='--version -h --help -q --quiet replay compare' ;;
+        'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --policy --split --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --timeline -q --quiet' ;;
+        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --split --demand-source --objective --workers --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --policies --format --summaries -q --quiet' ;;
+      esac ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -o default -F _afore_serve afore-serve
+_afore_trace() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path='' word words=''
+  [[ $cur == '=' ]] && cur=''
+  [[ $prev == '=' ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$path:$word" in
+      ':import') path='import' ;;
+      ':synth') path='synth' ;;
+      ':stat') path='stat' ;;
+      ':head') path='head' ;;
+      ':replay') path='replay' ;;
+      ':record') path='record' ;;
+      ':check') path='check' ;;
+      ':repair') path='repair' ;;
+      ':merge') path='merge' ;;
+      ':fit-cost') path='fit-cost' ;;
+    esac
+  done
+  case "$path:$prev" in
+    'import:--from') words='routing-ids sglang-count azure-csv mooncake' ;;
+    'import:--phase-change') words='abrupt gradual' ;;
+    'import:--seed' | 'import:--microbatches' | 'import:--layers' | 'import:--model' | 'import:-o' | 'import:--output' | 'import:--meta' | 'import:--concurrent' | 'import:--prefill-chunk' | 'import:--steps' | 'import:--warmup-steps' | 'import:--phases' | 'import:--routing' | 'import:--requests' | 'import:--rate-scale' | 'import:--start-s' | 'import:--window-s' | 'import:--top-k' | 'import:--sample-steps' | 'import:--tokens') ;;
+    'synth:--popularity') words='lognormal zipf' ;;
+    'synth:--model' | 'synth:--layers' | 'synth:--steps' | 'synth:--warmup-steps' | 'synth:--microbatches' | 'synth:--tokens' | 'synth:--seed' | 'synth:--skew' | 'synth:--drift' | 'synth:--burst' | 'synth:--switch' | 'synth:-o' | 'synth:--output') ;;
+    'stat:--recover') words='strict tail skip' ;;
+    'stat:--format') words='table tsv json' ;;
+    'stat:--workers' | 'stat:--hot' | 'stat:--top-k') ;;
+    'head:--recover') words='strict tail skip' ;;
+    'head:-o' | 'head:--output' | 'head:-n' | 'head:--targets' | 'head:--top-k') ;;
+    'replay:--recover') words='strict tail skip' ;;
+    'replay:-o' | 'replay:--output' | 'replay:--interval-ms' | 'replay:--speed' | 'replay:--top-k') ;;
+    'record:--fsync') words='none interval frame' ;;
+    'record:--recover') words='strict tail skip' ;;
+    'record:-o' | 'record:--output' | 'record:--roll-bytes' | 'record:--top-k') ;;
+    'repair:-o' | 'repair:--output') ;;
+    'merge:--recover') words='strict tail skip' ;;
+    'merge:-o' | 'merge:--output') ;;
+    'fit-cost:--device' | 'fit-cost:--seed' | 'fit-cost:-o' | 'fit-cost:--output' | 'fit-cost:--ffn' | 'fit-cost:--link' | 'fit-cost:--cost') ;;
+    *)
+      case "$path" in
+        '') words='--version -h --help -q --quiet import synth stat head replay record check repair merge fit-cost' ;;
+        'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --routing --requests --rate-scale --start-s --window-s --top-k --sample-steps --tokens -q --quiet' ;;
+        'synth') words='-h --help --model --layers --steps --warmup-steps --microbatches --tokens --seed --popularity --skew --drift --burst --switch -o --output -q --quiet' ;;
+        'stat') words='-h --help --recover --format --workers --hot --top-k --include-warmup -q --quiet' ;;
+        'head') words='-h --help -o --output --recover -n --targets --top-k -q --quiet' ;;
+        'replay') words='-h --help -o --output --recover --interval-ms --speed --top-k -q --quiet' ;;
+        'record') words='-h --help -o --output --fsync --roll-bytes --recover --top-k -q --quiet' ;;
+        'check') words='-h --help -q --quiet' ;;
+        'repair') words='-h --help -o --output -q --quiet' ;;
+        'merge') words='-h --help -o --output --recover -q --quiet' ;;
+        'fit-cost') words='-h --help --device --seed -o --output --ffn --link --cost --force -q --quiet' ;;
+      esac ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -o default -F _afore_trace afore-trace

@@ -5,6 +5,7 @@
 
 #include "migrate/transition.h"
 #include "placement/eplb.h"
+#include "placement/exact/time_split.h"
 #include "placement/policy.h"
 #include "util/error.h"
 
@@ -39,8 +40,13 @@ class EplbBackground final : public BackgroundPolicy {
   };
 
   void start_step(const Demand& demand, const LayerState& layer);
+  // The workers of an expert's replicas that take work, into usable_: one entry each, as slots go.
+  void find_usable(const Demand& demand, const LayerPlacement& placement, const Migration& migration,
+                   std::span<const std::uint8_t> draining, int expert);
   void split_evenly(const Demand& demand, const LayerState& layer, const Migration& migration,
-                    std::span<const std::uint8_t> draining, Plan& plan) const;
+                    std::span<const std::uint8_t> draining, Plan& plan);
+  void split_exactly(const Demand& demand, const LayerState& layer, const Migration& migration,
+                     std::span<const std::uint8_t> draining, Plan& plan);
 
   PlannerOptions options_;
   ClusterSpec cluster_;
@@ -55,6 +61,10 @@ class EplbBackground final : public BackgroundPolicy {
   int moving_layer_ = -1;
   // The published algorithm packs equal numbers of slots on all workers: it has no answer for a cluster with a hole.
   bool frozen_ = false;
+  std::vector<int> usable_;
+  placement::ExactSplitter splitter_;
+  placement::ReplicaTable table_;
+  std::vector<std::int64_t> tiles_, parts_;
 };
 
 // At a new step: refill the copy budget, and at the end of an interval ask EPLB for the wanted maps.
@@ -103,7 +113,8 @@ void EplbBackground::plan(const Demand& demand, LayerState& layer, Plan& plan,
   plan.max_tile_load_before = before.max_tiles_before;
   plan.ffn_ns_before = before.ffn_ns_before;
 
-  split_evenly(demand, layer, migration, draining, plan);
+  if (options_.limits.split == placement::Split::exact) split_exactly(demand, layer, migration, draining, plan);
+  else split_evenly(demand, layer, migration, draining, plan);
   plan.rehomes = true;
   if (migration.transition) {
     // Slots this target works in are as busy as those of the targets before it.
@@ -135,28 +146,57 @@ void EplbBackground::plan(const Demand& demand, LayerState& layer, Plan& plan,
   history_.observe(demand);
 }
 
-// d tokens over r replicas: d/r each, the first d%r replicas one more; replicas of one worker are one share.
-void EplbBackground::split_evenly(const Demand& demand, const LayerState& layer, const Migration& migration,
-                                  std::span<const std::uint8_t> draining, Plan& plan) const {
-  const LayerPlacement& placement = layer.placement;
-  std::vector<int> replicas;  // worker of each replica
-  auto collect = [&](int expert, bool skip_draining, bool skip_new) {
-    replicas.clear();
+void EplbBackground::find_usable(const Demand& demand, const LayerPlacement& placement, const Migration& migration,
+                                 std::span<const std::uint8_t> draining, int expert) {
+  const auto collect = [&](bool skip_draining, bool skip_new) {
+    usable_.clear();
     for (const int worker : placement.holders(expert))
       for (int slot = kStagingSlot; slot < placement.slots_per_worker(); ++slot) {
         if (placement.expert_at(worker, slot) != expert) continue;
         const std::size_t at = placement.index(worker, slot);
         if (skip_draining && !draining.empty() && draining[at]) continue;
         if (skip_new && migration.usable_from[at] > demand.target.step) continue;
-        replicas.push_back(worker);
+        usable_.push_back(worker);
       }
-    return !replicas.empty();
+    return !usable_.empty();
   };
+  const bool found = collect(true, true) || collect(false, true) || collect(false, false);
+  AFORE_CHECK(found, "an expert has no replica");
+}
+
+// --split exact: the same replicas, whole tiles, by the search that afore uses.
+void EplbBackground::split_exactly(const Demand& demand, const LayerState& layer, const Migration& migration,
+                                   std::span<const std::uint8_t> draining, Plan& plan) {
+  const int experts = layer.placement.experts();
+  std::vector<int> homes(experts, -1);
+  std::vector<placement::ReplicaTable::Extra> extras;
+  for (int expert = 0; expert < experts; ++expert) {
+    if (demand.counts[expert] == 0) continue;
+    find_usable(demand, layer.placement, migration, draining, expert);
+    homes[expert] = usable_.front();
+    for (const int worker : usable_) {
+      const bool again = worker == homes[expert] ||
+                         (!extras.empty() && extras.back().expert == expert && extras.back().worker == worker);
+      if (!again) extras.push_back({expert, worker});
+    }
+  }
+  table_.assign(homes, static_cast<int>(cluster_.ffn_workers), extras);
+  count_tiles(demand.counts, cluster_.tile_tokens, tiles_);
+  if (options_.limits.objective == Objective::tiles) splitter_.plan({table_, tiles_}, parts_);
+  else splitter_.plan({table_, tiles_, cost_.rule, cost_.c1_ns, cost_.c2_ns}, parts_);
+  for (int id = 0; id < table_.replicas(); ++id)
+    if (parts_[id] > 0) plan.assignment.push_back({table_.expert(id), table_.worker(id), parts_[id]});
+}
+
+// d tokens over r replicas: d/r each, the first d%r replicas one more; replicas of one worker are one share.
+void EplbBackground::split_evenly(const Demand& demand, const LayerState& layer, const Migration& migration,
+                                  std::span<const std::uint8_t> draining, Plan& plan) {
+  const LayerPlacement& placement = layer.placement;
+  const std::vector<int>& replicas = usable_;
   for (int expert = 0; expert < placement.experts(); ++expert) {
     const std::int64_t tokens = demand.counts[expert];
     if (tokens == 0) continue;
-    const bool found = collect(expert, true, true) || collect(expert, false, true) || collect(expert, false, false);
-    AFORE_CHECK(found, "an expert has no replica");
+    find_usable(demand, placement, migration, draining, expert);
     const std::int64_t r = static_cast<std::int64_t>(replicas.size());
     for (std::int64_t i = 0; i < r; ++i) {
       const std::int64_t share = tokens / r + (i < tokens % r ? 1 : 0);

@@ -67,12 +67,12 @@ LayerState& Planner::layer(int layer) {
     state = std::make_unique<LayerState>(usual, cluster_.microbatches);
   } else {
     if (map->second.slots_per_worker != usual.slots_per_worker())
-      throw Error(ErrorKind::usage,
-                  fmt::format("the first map of layer {} has {} slots per worker, and {} workers with {} redundant "
-                              "slots need {}",
-                              layer, map->second.slots_per_worker, workers, cluster_.redundant_slots,
-                              usual.slots_per_worker()),
-                  "--init must be of the same --workers and --slots");
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("the first map of layer {} has {} slots per worker, and {} workers with {} redundant "
+                      "slots need {}",
+                      layer, map->second.slots_per_worker, workers, cluster_.redundant_slots, usual.slots_per_worker()),
+          "--init must be of the same --workers and --slots");
     state = std::make_unique<LayerState>(placement_from(map->second, experts, workers), cluster_.microbatches);
   }
   return *state;
@@ -239,13 +239,12 @@ void Planner::finish_plan(const Demand& demand, const LayerState& state, Plan& p
   plan.certified = tiles ? plan.max_tile_load == plan.lower_bound : plan.ffn_ns == plan.ffn_bound_ns;
   plan.migration_ns = migration_ns(plan.copies, workers, cost_);
   plan.exposed_ns =
-      background_ ? 0
-                  : std::max<Nanos>(0, awaited_ns(plan.copies, plan.assignment, workers, cost_) - plan.window_ns);
+      background_ ? 0 : std::max<Nanos>(0, awaited_ns(plan.copies, plan.assignment, workers, cost_) - plan.window_ns);
   const Nanos saved =
       tiles ? cost_.c1_ns * (plan.max_tile_load_before - plan.max_tile_load) : plan.ffn_ns_before - plan.ffn_ns;
   plan.gain_ns = saved - plan.exposed_ns;
-  plan.gain_bound_ns = tiles ? cost_.c1_ns * (plan.max_tile_load_before - plan.lower_bound)
-                             : plan.ffn_ns_before - plan.ffn_bound_ns;
+  plan.gain_bound_ns =
+      tiles ? cost_.c1_ns * (plan.max_tile_load_before - plan.lower_bound) : plan.ffn_ns_before - plan.ffn_bound_ns;
   if (!plan.backlog_ns.empty()) {
     plan.completion_ns = 0;
     for (int w = 0; w < workers; ++w)

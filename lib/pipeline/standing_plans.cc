@@ -133,7 +133,7 @@ class HeldPlans final : public PlanSource {
 }  // namespace
 
 PlannerOptions exact_split(PlannerOptions options) {
-  options.policy = "split";
+  options.policy = "afore";  // splits exactly, and levels
   options.source = DemandSource::prefetch;
   options.limits.copy_budget = 0;  // it fills no slots then
   return options;

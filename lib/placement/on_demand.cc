@@ -26,7 +26,6 @@ LoadForm least_form(const Request& request) {
 
 std::int64_t OnDemand::bound(const Request& request, const SplitProblem& problem, std::span<const std::int64_t> parts,
                              Decision& decision) {
-  const bool by_tiles = limits_.objective == Objective::tiles;
   const ReplicaTable& replicas = problem.replicas;
   board_.reset(problem.tiles, replicas.workers(), {problem.per_tile, problem.per_expert});
   for (int e = 0; e < replicas.experts(); ++e) {
@@ -48,13 +47,6 @@ std::int64_t OnDemand::bound(const Request& request, const SplitProblem& problem
                   bounds_.lower_bound(board_, {0, least.per_expert}, room, kNone));
   }
   decision.lower_bound_ns = request.cost.c0_ns + ns;
-  if (by_tiles) {
-    // The split's own cut is the proof where there is one.
-    tiles_.rebalance(board_, board_.max_load());
-    decision.lower_bound_tiles = bounds_.lower_bound(board_, kTileForm, room, tiles_.cut());
-    decision.cut = bounds_.cut();
-    return decision.lower_bound_tiles;
-  }
   decision.lower_bound_tiles = bounds_.lower_bound(board_, kTileForm, room, kNone);
   return ns;
 }
@@ -62,22 +54,20 @@ std::int64_t OnDemand::bound(const Request& request, const SplitProblem& problem
 std::int64_t OnDemand::grow(const Request& request, std::int64_t bound, std::int64_t least_gain, Decision& decision,
                             std::vector<TileShare>& shares) {
   // Grower's loads are additive and alike.
-  if (copies_ == 0 || request.cost.rule != LoadRule::additive || !alike(request.workers)) return -1;
-  const bool by_tiles = limits_.objective == Objective::tiles;
+  if (copies_ == 0 || board_.max_load() - bound < least_gain || request.cost.rule != LoadRule::additive ||
+      !alike(request.workers))
+    return -1;
   const std::int64_t base = board_.max_load();
   GrowOptions options;
   options.copy_budget = copies_;
   options.gain_rule = limits_.gain_rule;
   options.target = bound;
-  options.ns_per_load = by_tiles ? std::max<Nanos>(1, request.cost.c1_ns) : 1;
   options.window_ns = request.window_ns;
   options.copy_ns = request.cost.copy_ns;
   options.pinned = request.pinned;
-  if ((base - bound) < least_gain) return -1;
   grower_.grow(board_, &slots_, options, decision.copies);
   if (decision.copies.empty()) return -1;
-  if (by_tiles) tiles_.split(board_, bound);
-  else time_.polish(board_, bound);
+  time_.polish(board_, bound);
   board_.settle();
   std::erase_if(decision.copies, [&](const Copy& copy) {
     const auto ids = board_.of_expert(copy.expert);
@@ -86,8 +76,7 @@ std::int64_t OnDemand::grow(const Request& request, std::int64_t bound, std::int
   });
   const Nanos migration = migration_ns(decision.copies, request.placement.workers(), request.cost);
   const Nanos exposed = limits_.gain_rule ? std::max<Nanos>(0, migration - request.window_ns) : 0;
-  const Nanos gain = options.ns_per_load * (base - board_.max_load()) - exposed;
-  if (decision.copies.empty() || gain < options.ns_per_load * least_gain) {
+  if (decision.copies.empty() || base - board_.max_load() - exposed < least_gain) {
     decision.copies.clear();
     return -1;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Copies for one target: those that lower its largest load by more than they expose (AFORE Eq. 7-9), found by Grower,
-// and kept only where the net gain is worth a change of what stands.
+// Copies for one target under objective time: those that lower its largest load by more than they expose (AFORE Eq.
+// 7-9), found by Grower, and kept only where the net gain is worth a change of what stands.
 #include <cstdint>
 #include <vector>
 
@@ -18,7 +18,7 @@ class OnDemand {
   explicit OnDemand(const Limits& limits) : limits_(limits), time_(tiles_), grower_(tiles_, time_) {}
 
   // Bounds on any plan for the target within the limits, into `decision`; `parts` is a split of `problem`, which is of
-  // the request. Returns the bound of the objective, as a load.
+  // the request. Returns the bound on the load.
   std::int64_t bound(const Request& request, const SplitProblem& problem, std::span<const std::int64_t> parts,
                      Decision& decision);
   // After bound(): fills decision.copies and `shares` with the target's split over what then stands, and returns its

@@ -15,25 +15,37 @@ void ReplicaTable::reset(const LayerPlacement& placement, std::span<const Worker
   draining_.resize(workers_);
   for (int w = 0; w < workers_; ++w) draining_[w] = drains(w);
 
-  first_.assign(1, 0);
-  worker_.clear();
-  expert_.clear();
+  const int experts = placement.experts();
+  std::size_t most = 0;
+  for (int expert = 0; expert < experts; ++expert) most += placement.holders(expert).size();
+  worker_.resize(most);
+  expert_.resize(most);
+  first_.resize(experts + 1);
+  first_[0] = 0;
   replicated_.clear();
-  for (int expert = 0; expert < placement.experts(); ++expert) {
+  int next = 0;
+  for (int expert = 0; expert < experts; ++expert) {
     const auto holders = placement.holders(expert);
-    const int home = placement.primary(expert);
-    const bool all_drain = std::all_of(holders.begin(), holders.end(), drains);
+    const bool any_drain = !traits.empty() && std::any_of(holders.begin(), holders.end(), drains);
+    const bool all_drain = any_drain && std::all_of(holders.begin(), holders.end(), drains);
     const auto add = [&](int worker) {
-      if (!all_drain && drains(worker)) return;
-      worker_.push_back(worker);
-      expert_.push_back(expert);
+      if (any_drain && !all_drain && drains(worker)) return;
+      worker_[next] = worker;
+      expert_[next++] = expert;
     };
-    if (!holders.empty()) add(home);
-    for (const int worker : holders)
-      if (worker != home) add(worker);
-    first_.push_back(static_cast<int>(worker_.size()));
+    if (holders.size() == 1) {
+      add(holders.front());
+    } else if (!holders.empty()) {
+      const int home = placement.primary(expert);
+      add(home);
+      for (const int worker : holders)
+        if (worker != home) add(worker);
+    }
+    first_[expert + 1] = next;
     if (count(expert) > 1) replicated_.push_back(expert);
   }
+  worker_.resize(next);
+  expert_.resize(next);
 
   index_workers();
 }

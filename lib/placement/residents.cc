@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kTries = 1, kUrgentTries = 8;  // candidates per target
 constexpr int kHotWorkers = 2, kColdWorkers = 3;
-constexpr int kWorthwhilePermille = 10;          // of the samples' loads: below it nothing is copied
+constexpr int kWorthwhilePermille = 15;          // of the samples' loads: below it nothing is copied
 constexpr int kChoosePermille = 2;               // and at the first choice, where all is copied anyway
 constexpr std::int64_t kChooseEffort = 200'000;  // workers and experts looked at by the first choice
 constexpr std::int64_t kLongestRest = 512;
@@ -37,6 +37,12 @@ void Residents::observe(Layer& layer, const PlannedSplit& split) const {
   if (layer.targets++ == 0) layer.usual = layer.recent = ratio;
   layer.usual += (ratio - layer.usual) * kLongMemory;
   layer.recent += (ratio - layer.recent) * kShortMemory;
+}
+
+bool Residents::unusual(int layer, std::int64_t load, std::int64_t floor) const {
+  const auto it = layers_.find(layer);
+  if (it == layers_.end() || it->second.targets < kRemembered) return true;
+  return static_cast<double>(load) > it->second.usual * kShift * static_cast<double>(floor);
 }
 
 bool Residents::awake(Layer& layer) const {
@@ -148,7 +154,7 @@ void Residents::begin_round(const Request& request, const SplitProblem& problem,
                               problem.per_tile,
                               problem.per_expert,
                               problem.traits};
-    layer.value += splitter_.plan(sample, parts_).load;
+    layer.value += splitter_.sketch(sample, parts_);
     std::fill(load_.begin(), load_.end(), 0);
     for (int id = 0; id < table_.replicas(); ++id) {
       if (parts_[id] == 0) continue;
@@ -218,11 +224,9 @@ void Residents::try_candidates(const SplitProblem& problem, Layer& layer, int co
     table_.assign(homes_, problem.replicas.workers(), trial_);
     std::int64_t value = 0;
     for (std::size_t at = 0; at < layer.samples.size() && value < layer.best_value; at += experts)
-      value += splitter_
-                   .plan({table_, std::span(layer.samples).subspan(at, experts), problem.rule, problem.per_tile,
-                          problem.per_expert, problem.traits},
-                         parts_)
-                   .load;
+      value += splitter_.sketch({table_, std::span(layer.samples).subspan(at, experts), problem.rule, problem.per_tile,
+                                 problem.per_expert, problem.traits},
+                                parts_);
     if (value >= layer.best_value) continue;
     layer.best_value = value;
     layer.best = candidate;
@@ -259,7 +263,14 @@ void Residents::step(const Request& request, const PlannedSplit& split, std::int
   if (!layer.chosen) choose(request, split.problem, layer);
   copy_wanted(request, layer, budget, copies);
   if (!copies.empty() || !layer.wanted.empty() || extras_.empty()) return;
-  if (layer.stamp != request.placement.stamp() || layer.samples.empty()) begin_round(request, split.problem, layer);
+  if (layer.samples.empty()) {
+    begin_round(request, split.problem, layer);
+  } else if (layer.stamp != request.placement.stamp()) {
+    // Targets' own copies changed what the round is about. Where they come often there is nothing to settle.
+    layer.samples.clear();
+    layer.rest = kRemembered;
+    return;
+  }
   try_candidates(split.problem, layer, layer.urgent ? kUrgentTries : kTries);
   if (layer.tried == layer.candidates.size()) end_round(request, layer, copies);
 }

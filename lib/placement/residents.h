@@ -30,6 +30,9 @@ struct PlannedSplit {
 
 class Residents {
  public:
+  // Whether a target of the layer balances worse than the layer's targets usually do: then copies for it alone may pay,
+  // which they never do where residents are settled.
+  bool unusual(int layer, std::int64_t load, std::int64_t floor) const;
   // Appends at most `budget` copies for later targets to `copies`; slots that are busy, of primaries, or that have work
   // in the split stay as they are. Copies that are in `copies` already are the target's own and occupy their ports.
   void step(const Request& request, const PlannedSplit& split, std::int64_t budget, std::vector<Copy>& copies);

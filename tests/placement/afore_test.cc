@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "instances.h"
 #include "placement/backlog.h"
 #include "placement/fill_rule.h"
 #include "placement/level.h"
 #include "placement/primaries.h"
-#include "tests/placement/instances.h"
 
 namespace afore::placement {
 namespace {

@@ -78,7 +78,7 @@ TEST_P(ExactRule, EveryBoundAloneHolds) {
   EXPECT_GT(tight, kCases / 2);
 }
 
-// A cluster of two or three workers refutes only what is out of reach, and re-solving keeps the split whole.
+// A cluster refutes only what is out of reach, and re-solving keeps the split whole.
 TEST_P(ExactRule, ClustersNeitherRefuteNorBreakASplit) {
   std::vector<std::int64_t> parts;
   exact::Loads loads;
@@ -98,10 +98,64 @@ TEST_P(ExactRule, ClustersNeitherRefuteNorBreakASplit) {
       ASSERT_GE(loads.max_load(), optimum) << i;
     }
     ASSERT_EQ(loads.max_load(), optimum) << i;
-    ASSERT_EQ(clusters.prove(loads, grid.at_most(optimum - 1), 1000), exact::Answer::infeasible) << i;
+    ASSERT_EQ(clusters.prove(loads, grid.at_most(optimum - 1), 1000, true), exact::Answer::infeasible) << i;
     ASSERT_EQ(clusters.whole(loads, optimum, 1000), exact::Answer::feasible) << i;
     ASSERT_EQ(made.largest(parts), optimum) << i;
   }
+}
+
+// Four to six of seven workers. The re-solving is cut short on purpose, so that it often ends above the optimum.
+TEST_P(ExactRule, ConfinedClustersRefuteOnlyWhatIsOutOfReach) {
+  std::vector<std::int64_t> parts;
+  exact::Loads loads;
+  exact::Grid grid;
+  exact::Clusters clusters;
+  int above = 0, refuted = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const SplitCase made = testing::small_case(random_, std::get<0>(GetParam()), std::get<1>(GetParam()), 7);
+    const std::int64_t optimum = BruteSplit(made).best();
+    if (optimum == 0) continue;
+    parts.assign(made.table.replicas(), 0);
+    for (std::size_t e = 0; e < made.tiles.size(); ++e) parts[made.table.first(static_cast<int>(e))] = made.tiles[e];
+    loads.reset(made.problem(), parts, true);
+    grid.reset(loads);
+    clusters.reset(loads);
+    while (clusters.resolve(loads, grid.at_most(loads.max_load() - 1), 3)) ASSERT_GE(loads.max_load(), optimum) << i;
+    ASSERT_EQ(made.largest(parts), loads.max_load()) << i;
+    const std::int64_t limit = grid.at_most(loads.max_load() - 1);
+    const bool refutes = clusters.prove(loads, limit, 1000, false) == exact::Answer::infeasible;
+    above += loads.max_load() > optimum;
+    refuted += refutes;
+    ASSERT_FALSE(refutes && loads.max_load() > optimum) << i;
+  }
+  EXPECT_GT(above, 10);
+  EXPECT_GT(refuted, 300);
+}
+
+// More workers than one cluster holds; blocks of four or fewer that a cluster covers, and of seven that it cuts
+// through.
+TEST_P(ExactRule, ClustersProveManyWorkers) {
+  ExactSplitter splitter;
+  std::vector<std::int64_t> parts;
+  int certified = 0;
+  constexpr int kMany = 300;
+  for (int i = 0; i < kMany; ++i) {
+    std::int64_t best = 0;
+    const SplitCase made = testing::many_small_cases(random_, std::get<0>(GetParam()), std::get<1>(GetParam()),
+                                                     i % 2 == 0 ? 12 : 3, i % 2 == 0 ? 0 : 7, best);
+    ASSERT_GT(made.workers, 16) << i;
+    const SplitResult planned = splitter.plan(made.problem(), parts);
+    ASSERT_EQ(made.largest(parts), planned.load) << i;
+    ASSERT_LE(planned.bound, best) << i;
+    ASSERT_GE(planned.load, best) << i;
+    const SplitResult proved = splitter.prove(made.problem(), parts, 1000);
+    ASSERT_EQ(made.largest(parts), proved.load) << i;
+    ASSERT_LE(proved.bound, best) << i;
+    ASSERT_GE(proved.load, best) << i;
+    ASSERT_EQ(proved.certified(), !proved.budget_hit) << i;
+    certified += proved.certified();
+  }
+  EXPECT_GT(certified, kMany * 9 / 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -104,17 +104,60 @@ class BruteSplit {
   std::int64_t best_ = 0;
 };
 
-inline SplitCase small_case(Random& random, LoadRule rule, bool slowdowns) {
+inline SplitCase small_case(Random& random, LoadRule rule, bool slowdowns, int workers = 0);  // 0: 2 to 4
+
+// Small problems of one cost side by side, workers and experts in shuffled order. Nothing is shared between them, so
+// the best split of all is known from theirs: `best` is its largest load.
+inline SplitCase many_small_cases(Random& random, LoadRule rule, bool slowdowns, int blocks, int workers,
+                                  std::int64_t& best) {
+  SplitCase all;
+  all.rule = rule;
+  all.workers = 0;
+  best = 0;
+  for (int block = 0; block < blocks; ++block) {
+    SplitCase small = small_case(random, rule, slowdowns, workers);
+    if (block == 0) {
+      all.per_tile = small.per_tile;
+      all.per_expert = small.per_expert;
+    }
+    small.per_tile = all.per_tile;
+    small.per_expert = all.per_expert;
+    best = std::max(best, BruteSplit(small).best());
+    for (std::size_t e = 0; e < small.tiles.size(); ++e) {
+      all.tiles.push_back(small.tiles[e]);
+      for (int& w : small.holders[e]) w += all.workers;
+      all.holders.push_back(small.holders[e]);
+    }
+    all.traits.insert(all.traits.end(), small.traits.begin(), small.traits.end());
+    all.workers += small.workers;
+  }
+  std::vector<int> place(all.workers);
+  for (int w = 0; w < all.workers; ++w) place[w] = w;
+  for (int w = all.workers - 1; w > 0; --w) std::swap(place[w], place[random.below(w + 1)]);
+  for (auto& holders : all.holders)
+    for (int& w : holders) w = place[w];
+  const std::vector<WorkerTraits> traits = all.traits;
+  for (std::size_t w = 0; w < traits.size(); ++w) all.traits[place[w]] = traits[w];
+  for (std::size_t e = all.tiles.size() - 1; e > 0; --e) {
+    const auto other = static_cast<std::size_t>(random.below(static_cast<std::int64_t>(e) + 1));
+    std::swap(all.tiles[e], all.tiles[other]);
+    std::swap(all.holders[e], all.holders[other]);
+  }
+  all.build();
+  return all;
+}
+
+inline SplitCase small_case(Random& random, LoadRule rule, bool slowdowns, int workers) {
   static constexpr std::int64_t kCosts[][2] = {{1, 0}, {1, 1}, {1, 2}, {1, 4}, {10, 35}, {5370, 18570}, {3, 7}, {0, 1}};
   SplitCase made;
   made.rule = rule;
-  made.workers = static_cast<int>(2 + random.below(3));
-  const auto experts = static_cast<int>(2 + random.below(6));
+  made.workers = workers > 0 ? workers : static_cast<int>(2 + random.below(3));
+  const auto experts = static_cast<int>(2 + random.below(6) + (workers > 4 ? 3 : 0));
   const auto& cost = kCosts[random.below(8)];
   made.per_tile = cost[0];
   made.per_expert = cost[1];
   for (int e = 0; e < experts; ++e) {
-    made.tiles.push_back(random.below(3) == 0 ? random.below(2) : random.below(9));
+    made.tiles.push_back(random.below(3) == 0 ? random.below(2) : random.below(workers > 4 ? 6 : 9));
     std::vector<int> order(made.workers);
     for (int w = 0; w < made.workers; ++w) order[w] = w;
     for (int w = made.workers - 1; w > 0; --w) std::swap(order[w], order[random.below(w + 1)]);

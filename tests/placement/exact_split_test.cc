@@ -3,31 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <new>
 #include <numeric>
 
+#include "allocations.h"
 #include "exact_cases.h"
 #include "placement/exact/bounds.h"
 #include "placement/exact/part_forest.h"
 #include "placement/exact/time_split.h"
 #include "placement/exact/waste.h"
 #include "util/error.h"
-
-namespace {
-
-std::int64_t allocations = 0;
-
-}  // namespace
-
-// Counted here for the whole test program; what they do is what the default ones do.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace afore::placement {
 namespace {
@@ -200,12 +184,13 @@ TEST(ExactSplit, LoadsNearTheEndOfTheRange) {
     for (const bool slow : {false, true})
       for (int i = 0; i < 200; ++i) {
         SplitCase made = testing::small_case(random, rule, slow);
-        std::int64_t total = 1;
-        for (std::size_t e = 0; e < made.tiles.size(); ++e) total += made.tiles[e] + 4;
-        // Once many tiles, once dear ones.
-        const std::int64_t scale = (std::int64_t{1} << 60) / (total * std::max<std::int64_t>(made.per_tile, 1) * 2);
+        // All loads together, whatever the split, reach 2^62: 1600 thousandths is the slowest worker.
+        std::int64_t work = 1;
+        for (std::size_t e = 0; e < made.tiles.size(); ++e)
+          work +=
+              std::max<std::int64_t>(made.per_tile, 1) * made.tiles[e] + made.per_expert * std::ssize(made.holders[e]);
+        const std::int64_t spread = (std::int64_t{1} << 62) / (slow ? 8 * work : 5 * work) * 5;
         SplitCase large = made;
-        const std::int64_t spread = scale / 20000;
         if (i % 2 == 0) {
           for (std::int64_t& tiles : large.tiles) tiles *= spread;
         } else {
@@ -269,12 +254,12 @@ TEST(ExactSplit, NothingIsAllocatedOnceWarm) {
     splitter.plan(cases[0].problem(), parts);
     splitter.prove(cases[0].problem(), parts, kBudget);
     for (const SplitCase& made : cases) {
-      const std::int64_t before = allocations;
+      const std::size_t before = testing::allocations();
       splitter.plan(made.problem(), parts);
-      const std::int64_t between = allocations;
+      const std::size_t between = testing::allocations();
       splitter.prove(made.problem(), parts, kBudget);
-      EXPECT_EQ(between - before, 0);
-      EXPECT_EQ(allocations - between, 0);
+      EXPECT_EQ(between - before, 0u);
+      EXPECT_EQ(testing::allocations() - between, 0u);
     }
   }
 }

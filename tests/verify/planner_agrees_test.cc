@@ -4,6 +4,7 @@
 #include <map>
 
 #include "placement/registry.h"
+#include "placement/tiles/planner.h"
 #include "streams.h"
 
 namespace afore::verify {
@@ -19,6 +20,7 @@ struct Draw {
 
 struct Shape {
   std::string policy;
+  bool tile_planner = false;  // in place of the policy, whose promises it must keep
   Objective objective = Objective::time;
   int experts = 1, workers = 1, redundant = 0, microbatches = 1;
   std::int64_t tile_tokens = 1, copy_budget = 0;
@@ -49,6 +51,7 @@ Shape random_shape(Draw& draw, const std::string& policy, Objective objective) {
 }
 
 std::unique_ptr<placement::Policy> make(const Shape& s) {
+  if (s.tile_planner) return placement::make_tiles({s.objective, s.copy_budget, s.gain_rule, s.split}, 200);
   return placement::find_policy(s.policy)->make({s.objective, s.copy_budget, s.gain_rule, s.split});
 }
 
@@ -164,6 +167,26 @@ TEST_P(Agreement, RandomTargetsPass) {
       EXPECT_GT(seen.cuts, 100);
     }
   }
+}
+
+TEST(TilePlanner, RandomTargetsPass) {
+  Draw draw{23u};
+  Verifier::Counts seen;
+  for (int round = 0; round < 1500; ++round) {
+    Shape s = random_shape(draw, "afore", Objective::tiles);
+    s.tile_planner = true;
+    const Stream stream = random_stream(draw, s);
+    ASSERT_EQ(verdict(stream), "") << "round " << round << ": " << s.experts << " experts, " << s.workers
+                                   << " workers, " << s.redundant << " slots, " << s.microbatches << " microbatches";
+    Verifier verifier;
+    for (const Record& record : stream) verifier.feed(record);
+    seen.copies += verifier.counts().copies;
+    seen.certified += verifier.counts().certified;
+    seen.cuts += verifier.counts().cuts;
+  }
+  EXPECT_GT(seen.certified, 10'000);
+  EXPECT_GT(seen.copies, 1000);
+  EXPECT_GT(seen.cuts, 1000);
 }
 
 std::vector<const char*> names() {

@@ -50,15 +50,26 @@ std::string bottleneck(const Plan& plan, const cli::Setup& setup) {
 std::string copies(const Plan& plan, const Demand& demand, const LayerPlacement& before, const cli::Setup& setup) {
   if (plan.copies.empty()) return "copies: none\n";
   std::string text = fmt::format(
-      "copies: {}, done {:.1f} us after the plan, window {:.1f} us ({}), exposed {:.1f} us\n", plan.copies.size(),
-      us(plan.migration_ns), us(plan.window_ns), plan.window_source, us(plan.exposed_ns));
+      "copies: {}, the last done {:.1f} us after the plan, window {:.1f} us ({}), exposed {:.1f} us\n",
+      plan.copies.size(), us(plan.migration_ns), us(plan.window_ns), plan.window_source, us(plan.exposed_ns));
   for (std::size_t skip = 0; skip < plan.copies.size(); ++skip) {
     LayerPlacement without = before;
     for (std::size_t i = 0; i < plan.copies.size(); ++i)
       if (i != skip) without.set(plan.copies[i].to, plan.copies[i].slot, plan.copies[i].expert);
-    const placement::Decision decision = standing(demand, without, setup);
     const Copy& copy = plan.copies[skip];
     const int evicted = before.expert_at(copy.to, copy.slot);
+    const bool awaited = std::any_of(plan.assignment.begin(), plan.assignment.end(), [&](const TileShare& share) {
+      return share.expert == copy.expert && share.worker == copy.to;
+    });
+    if (!awaited) {
+      text += fmt::format(
+          "  expert {} from worker {} to worker {} slot {} ({}): for later targets, this one does not "
+          "wait for it\n",
+          copy.expert, copy.from, copy.to, copy.slot,
+          evicted == kNoExpert ? "empty" : fmt::format("evicts expert {}", evicted));
+      continue;
+    }
+    const placement::Decision decision = standing(demand, without, setup);
     text += fmt::format(
         "  expert {} from worker {} to worker {} slot {} ({}): without it {:.1f} us and {} tiles, so it saves {:.1f} "
         "us and {} tiles; it occupies both ports for {:.1f} us\n",
@@ -83,6 +94,16 @@ std::string bound(const Plan& plan) {
   return text + fmt::format("not certified: up to {} may be left; the bound ignores which split would reach it\n",
                             tiles ? fmt::format("{} tiles", plan.max_tile_load - plan.lower_bound)
                                   : fmt::format("{:.1f} us", us(plan.ffn_ns - plan.ffn_bound_ns)));
+}
+
+// What the target's own time was given up for.
+std::string levelled(const Plan& plan) {
+  if (plan.backlog_ns.empty()) return "";
+  const auto most = std::max_element(plan.backlog_ns.begin(), plan.backlog_ns.end());
+  return fmt::format(
+      "levelled: the last worker is done {:.1f} us after the target's arrival; of earlier targets worker "
+      "{} has most left, {:.1f} us\n",
+      us(plan.completion_ns), most - plan.backlog_ns.begin(), us(*most));
 }
 
 }  // namespace
@@ -110,6 +131,7 @@ std::string explain(const Plan& plan, const Demand& demand, const LayerPlacement
                       us(plan.ffn_ns_before), plan.max_tile_load_before, us(plan.ffn_ns), plan.max_tile_load,
                       us(plan.gain_ns));
   text += bottleneck(plan, setup);
+  text += levelled(plan);
   if (!plan.is_virtual && !plan.rehomes) text += copies(plan, demand, before, setup);
   return text + bound(plan);
 }

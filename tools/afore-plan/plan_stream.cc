@@ -83,10 +83,10 @@ void PlanRun::on_header(const Header& header) {
 // Plans and what belongs to them: refused, or dropped to be made anew.
 void PlanRun::on_planned_record(const char* kind) {
   if (flags_.replan) return;
-  throw Error(ErrorKind::usage,
-              fmt::format("{}:{}: the input already has plans (a {})", stream_.lines().name(),
-                          stream_.line_number(), kind),
-              "give --replan to drop them and plan anew");
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("{}:{}: the input already has plans (a {})", stream_.lines().name(), stream_.line_number(), kind),
+      "give --replan to drop them and plan anew");
 }
 
 // The planner's refusals, with the line they are about.
@@ -95,8 +95,7 @@ pipeline::PlannedTarget PlanRun::plan_at_line(const Demand& demand) {
     return planner_->plan(demand);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
-    throw Error(error.kind(),
-                fmt::format("{}:{}: {}", stream_.lines().name(), stream_.line_number(), error.what()),
+    throw Error(error.kind(), fmt::format("{}:{}: {}", stream_.lines().name(), stream_.line_number(), error.what()),
                 error.hint());
   }
 }

@@ -31,10 +31,10 @@ void Feed::run() {
     }
     const auto* plan = std::get_if<Plan>(&record);
     if (plan != nullptr && embedded_ && !held_)
-      throw Error(ErrorKind::data,
-                  fmt::format("{}:{}: a plan without the demand it answers", stream_.lines().name(),
-                              stream_.line_number()),
-                  "a plan follows its demand; keep the order of afore-plan's output");
+      throw Error(
+          ErrorKind::data,
+          fmt::format("{}:{}: a plan without the demand it answers", stream_.lines().name(), stream_.line_number()),
+          "a plan follows its demand; keep the order of afore-plan's output");
     handler_.pass(stream_.raw(), cli::kind_of(record));
     // A placement between a demand and its plan is the map that plan starts from.
     if (const auto* placement = std::get_if<PlacementRecord>(&record)) {

@@ -153,13 +153,13 @@ bool Clusters::resolve(Loads& loads, std::int64_t limit, std::int64_t node_budge
   return true;
 }
 
-Answer Clusters::prove(Loads& loads, std::int64_t limit, std::int64_t node_budget) {
+Answer Clusters::prove(Loads& loads, std::int64_t limit, std::int64_t node_budget, bool try_whole) {
   for (const int size : kSizes) {
     if (size >= loads.workers()) break;
     grow_confined(loads, stuck_, size);
     if (search(loads, limit, node_budget, true) == Answer::infeasible) return Answer::infeasible;
   }
-  return whole(loads, limit, node_budget);
+  return try_whole ? whole(loads, limit, node_budget) : Answer::unknown;
 }
 
 Answer Clusters::whole(Loads& loads, std::int64_t limit, std::int64_t node_budget) {

@@ -19,9 +19,9 @@ class Clusters {
   // worker it could not bring down.
   bool resolve(Loads& loads, std::int64_t limit, std::int64_t node_budget);
   int stuck() const { return stuck_; }
-  // Infeasible: no split has all loads within the limit. Feasible only of a cluster of all workers: then it is
-  // applied.
-  Answer prove(Loads& loads, std::int64_t limit, std::int64_t node_budget);
+  // Round stuck(), then of all workers where asked to. Infeasible: no split has all loads within the limit. Feasible
+  // only of all workers: then it is applied.
+  Answer prove(Loads& loads, std::int64_t limit, std::int64_t node_budget, bool try_whole);
   // All workers at once.
   Answer whole(Loads& loads, std::int64_t limit, std::int64_t node_budget);
 

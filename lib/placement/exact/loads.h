@@ -12,7 +12,7 @@
 
 namespace afore::placement::exact {
 
-constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max() / 4;
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max() / 2;
 
 class Loads {
  public:

@@ -5,7 +5,8 @@
 namespace afore::placement::exact {
 namespace {
 
-constexpr int kScanWorkers = 16;  // up to here all workers are searched at once
+constexpr int kScanWorkers = 16;  // up to here all workers are searched at once, and in clusters where that fails
+constexpr int kRounds = 64;       // of a scan or of clusters: where loads are fine-grained, gains may be tiny
 constexpr int kScanSteps = 8;     // attainable loads between bound and load that are tried one by one
 
 }  // namespace
@@ -28,7 +29,8 @@ void Proof::raise_by_waste(const Loads& loads, const Grid& grid, Bounds& bounds,
 // From the bound upwards, so that the first split found is the best one; far apart, from the middle.
 void Proof::scan(Loads& loads, const Grid& grid, std::int64_t node_budget, SplitResult& result) {
   bool open = false;  // a threshold at or above the bound could not be decided
-  while (result.bound < result.load) {
+  for (int round = 0; result.bound < result.load; ++round) {
+    if (round == kRounds) return;
     std::int64_t limit = result.bound;
     if (open) {
       limit = result.load - 1;
@@ -51,25 +53,23 @@ void Proof::scan(Loads& loads, const Grid& grid, std::int64_t node_budget, Split
   }
 }
 
-void Proof::by_clusters(Loads& loads, const Grid& grid, Search& search, std::int64_t node_budget,
-                        SplitResult& result) {
-  while (result.bound < result.load) {
+void Proof::by_clusters(Loads& loads, const Grid& grid, Search& search, std::int64_t node_budget, SplitResult& result) {
+  // Where the scan was undecided it gave up just below the load that stands: no need to search all workers there again.
+  const std::int64_t scanned = result.budget_hit ? result.load : 0;
+  result.budget_hit = false;
+  for (int round = 0; result.bound < result.load; ++round) {
+    result.budget_hit = round == kRounds;
+    if (result.budget_hit) return;
     const std::int64_t limit = grid.at_most(result.load - 1);
     if (clusters_.resolve(loads, limit, node_budget)) {
       search.descend(loads, result.bound);
       result.load = loads.max_load();
       continue;
     }
-    switch (clusters_.prove(loads, limit, node_budget)) {
-      case Answer::infeasible:
-        result.bound = result.load;
-        break;
-      case Answer::feasible:
-        result.load = loads.max_load();
-        break;
-      case Answer::unknown:
-        result.budget_hit = true;
-        return;
+    switch (clusters_.prove(loads, limit, node_budget, result.load != scanned)) {
+      case Answer::infeasible: result.bound = result.load; break;
+      case Answer::feasible: result.load = loads.max_load(); break;
+      case Answer::unknown: result.budget_hit = true; return;
     }
   }
 }
@@ -79,7 +79,7 @@ void Proof::run(Loads& loads, const Grid& grid, Bounds& bounds, Search& search, 
   raise_by_waste(loads, grid, bounds, result);
   clusters_.reset(loads);
   if (loads.workers() <= kScanWorkers) scan(loads, grid, node_budget, result);
-  else by_clusters(loads, grid, search, node_budget, result);
+  by_clusters(loads, grid, search, node_budget, result);
 }
 
 }  // namespace afore::placement::exact

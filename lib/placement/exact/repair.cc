@@ -47,7 +47,7 @@ void Search::list_moves(const Loads& loads, int worker, std::int64_t limit, int 
         const std::int64_t over = std::max<std::int64_t>(0, loads.after(other, tiles, opens) - limit) +
                                   std::max<std::int64_t>(0, loads.after(worker, -tiles, -closes) - limit);
         if (depth == 0 ? over > 0 : over >= hopeless) return;
-        keep({4 * over + opens - closes, from, to, tiles});
+        keep({4 * std::min(over, kUnlimited / 4) + opens - closes, from, to, tiles});
       };
       offer(part);
       if (need < part) offer(need);

@@ -4,14 +4,14 @@
 
 namespace afore::placement::exact {
 
-std::int64_t TileOptimal::weight(const Loads& loads, int worker, std::int64_t more) const {
+__int128 TileOptimal::weight(const Loads& loads, int worker, std::int64_t more) const {
   const std::int64_t tiles = loads.tiles(worker) + more;
   if (loads.alike()) return tiles;
-  return static_cast<std::int64_t>(static_cast<__int128>(tiles) * loads.slowdown(worker));
+  return static_cast<__int128>(tiles) * loads.slowdown(worker);
 }
 
 // Breadth first; the first worker that stays below `limit` with one tile more, or -1.
-int TileOptimal::find_path(const Loads& loads, int worker, std::int64_t limit) {
+int TileOptimal::find_path(const Loads& loads, int worker, __int128 limit) {
   const ReplicaTable& table = loads.replicas();
   ++stamp_;
   queue_.clear();

@@ -15,9 +15,9 @@ class TileOptimal {
   void run(Loads& loads);
 
  private:
-  std::int64_t weight(const Loads& loads, int worker, std::int64_t more) const;
+  __int128 weight(const Loads& loads, int worker, std::int64_t more) const;
   int heaviest(const Loads& loads) const;
-  int find_path(const Loads& loads, int worker, std::int64_t limit);
+  int find_path(const Loads& loads, int worker, __int128 limit);
 
   std::vector<int> queue_, from_, to_;
   std::vector<std::uint32_t> seen_, scanned_;  // by worker, by expert: the stamp of the search

@@ -42,6 +42,14 @@ SplitResult ExactSplitter::plan(const SplitProblem& problem, std::vector<std::in
   return engine_->plan(problem, parts);
 }
 
+std::int64_t ExactSplitter::sketch(const SplitProblem& problem, std::vector<std::int64_t>& parts) {
+  engine_->loads.reset(problem, parts, false);
+  if (engine_->loads.active_experts() == 0) return 0;
+  engine_->search.start(engine_->loads);
+  engine_->search.descend(engine_->loads, 0);
+  return engine_->loads.max_load();
+}
+
 SplitResult ExactSplitter::prove(const SplitProblem& problem, std::vector<std::int64_t>& parts,
                                  std::int64_t node_budget) {
   return engine_->prove(problem, parts, node_budget);

@@ -96,7 +96,8 @@ bool Waste::fits(Bounds& bounds, std::int64_t limit) {
   const int workers = loads_->workers();
   leftovers_.clear();
   leftovers_.reserve(workers);
-  for (int w = 0; w < workers; ++w) leftovers_.push_back(std::max<std::int64_t>(0, leftover(w, limit) - bounds.wasted(w)));
+  for (int w = 0; w < workers; ++w)
+    leftovers_.push_back(std::max<std::int64_t>(0, leftover(w, limit) - bounds.wasted(w)));
   std::sort(leftovers_.begin(), leftovers_.end());
   __int128 wasted = 0;
   for (const std::int64_t leftover : leftovers_) wasted += leftover;

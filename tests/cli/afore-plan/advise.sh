@@ -18,10 +18,10 @@ import 300 40 > small
 import 1200 40 math code > switch
 import 800 24 > border
 try large
-try small
-try border                            # the interval covers no gain and a gain worth it
-try switch                            # history and evaluation are of two domains and contradict each other
-try switch --history-steps 16         # so are the evaluation's own blocks
+try small --policies paper
+try border --policies paper             # the interval covers no gain and a gain worth it
+try switch --policies paper             # history and evaluation are of two domains and contradict each other
+try switch --policies paper             --history-steps 16         # so are the evaluation's own blocks
 try large --history-steps 20 --evaluate-steps 9
 try large --min-gain 20
 try large --policies afore,split,eplb --eplb-interval 5

@@ -6,7 +6,7 @@ try() {
   echo "= $?, $(wc -l < out) lines"
 }
 {
-  afore-plan --policy afore --workers 4 stream > planned
+  afore-plan --policy paper --workers 4 stream > planned
   try afore-serve replay --policy static planned
   try afore-serve replay --policy static --ignore-plans planned
   kind plan out | jq -r .policy | sort -u
