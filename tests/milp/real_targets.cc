@@ -1,8 +1,8 @@
 // The exact splitter against CBC on the targets of a stream: does every certificate hold, and how far is the rest?
-//   milp_real STREAM TARGETS
+//   milp_real STREAM TARGETS [WORKERS]
 // Per layer, two redundant slots a worker are filled from its first 8 targets (FillRule). The targets after them are
-// shuffled and dealt to EP 4, 8 and 16 times four costs, TARGETS each, no target twice while there are enough. TSV;
-// exit 1 where a bound or a load was refuted.
+// shuffled and dealt to EP 4, 8 and 16 times four costs, TARGETS each, no target twice while there are enough. A table;
+// exit 1 where a bound or a load was refuted. WORKERS: only that EP.
 #include <fmt/core.h>
 
 #include <map>
@@ -120,9 +120,9 @@ int run(const Cell& cell, const std::map<int, std::vector<Tiles>>& layers,
 }
 
 int main_of(int argc, char** argv) {
-  const int each = argc == 3 ? std::atoi(argv[2]) : 0;
+  const int each = argc == 3 || argc == 4 ? std::atoi(argv[2]) : 0, only = argc == 4 ? std::atoi(argv[3]) : 0;
   if (each < 1) {
-    fmt::print(stderr, "usage: milp_real STREAM TARGETS\n");
+    fmt::print(stderr, "usage: milp_real STREAM TARGETS [WORKERS]\n");
     return 2;
   }
   if (!Cbc::installed()) {
@@ -146,7 +146,7 @@ int main_of(int argc, char** argv) {
   for (const Cell& cell : cells()) {
     std::vector<std::pair<int, int>> dealt;
     for (int i = 0; i < each; ++i) dealt.push_back(targets[next++ % targets.size()]);
-    refuted += run(cell, layers, dealt);
+    if (only == 0 || only == cell.workers) refuted += run(cell, layers, dealt);
   }
   fmt::print("{} targets dealt, of {} in the stream; {} claims refuted\n", next, targets.size(), refuted);
   return refuted == 0 ? 0 : 1;
