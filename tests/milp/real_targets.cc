@@ -141,14 +141,16 @@ int main_of(int argc, char** argv) {
   for (std::size_t i = targets.size(); i > 1; --i)
     std::swap(targets[i - 1], targets[random.below(static_cast<std::int64_t>(i))]);
   int refuted = 0;
-  std::size_t next = 0;
+  std::size_t next = 0, judged = 0;
   Tally::print_head();
   for (const Cell& cell : cells()) {
     std::vector<std::pair<int, int>> dealt;
     for (int i = 0; i < each; ++i) dealt.push_back(targets[next++ % targets.size()]);
-    if (only == 0 || only == cell.workers) refuted += run(cell, layers, dealt);
+    if (only != 0 && only != cell.workers) continue;
+    refuted += run(cell, layers, dealt);
+    judged += dealt.size();
   }
-  fmt::print("{} targets dealt, of {} in the stream; {} claims refuted\n", next, targets.size(), refuted);
+  fmt::print("{} targets judged, of {} in the stream; {} claims refuted\n", judged, targets.size(), refuted);
   return refuted == 0 ? 0 : 1;
 }
 
