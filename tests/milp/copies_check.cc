@@ -23,7 +23,7 @@ constexpr std::int64_t kSearchNodes = 200;
 
 struct CopiesInstance {
   Instance instance;
-  std::vector<placement::WorkerTraits> traits;
+  std::vector<WorkerTraits> traits;
   std::int64_t budget = 0;
   bool gain_rule = true;
 
@@ -35,7 +35,7 @@ struct CopiesInstance {
   Weights weights(Objective objective) const {
     if (objective == Objective::tiles) return {LoadRule::additive, 1, 0, {}};
     Weights weights{instance.cost.rule, instance.cost.c1_ns, instance.cost.c2_ns, {}};
-    for (const placement::WorkerTraits& one : traits) weights.slowdown_permille.push_back(one.slowdown_permille);
+    for (const WorkerTraits& one : traits) weights.slowdown_permille.push_back(one.slowdown_permille);
     return weights;
   }
 };

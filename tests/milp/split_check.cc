@@ -21,7 +21,7 @@ struct SplitInstance {
   PlanSpace space;
   Weights weights;
   ReplicaTable table;
-  std::vector<placement::WorkerTraits> traits;
+  std::vector<WorkerTraits> traits;
 
   placement::SplitProblem problem() const {
     return {table, space.tiles, weights.rule, weights.per_tile, weights.per_expert, traits};

@@ -23,7 +23,8 @@ Nanos net_gain(const CopyCall& call, std::span<const Made> copies, Tiles load, s
   scratch.clear();
   for (const Made& made : copies)
     scratch.push_back({made.expert, call.request.placement.primary(made.expert), made.worker, 0});
-  const Nanos migration = migration_ns(scratch, call.request.placement.workers(), call.request.cost);
+  const Nanos migration =
+      migration_ns(scratch, call.request.placement.workers(), call.request.cost, call.request.workers);
   return saved - std::max<Nanos>(0, migration - call.request.window_ns);
 }
 
