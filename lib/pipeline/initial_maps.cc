@@ -20,10 +20,11 @@ void PrimaryHistory::observe(const Demand& demand) {
 
 InitialMaps PrimaryHistory::maps() const {
   InitialMaps maps;
+  std::vector<std::int64_t> earlier(cluster_.ffn_workers, 0);
   for (const auto& [layer, loads] : loads_) {
     const LayerPlacement placement =
         placement::balance_primaries(loads, static_cast<int>(experts_), static_cast<int>(cluster_.ffn_workers),
-                                     static_cast<int>(cluster_.redundant_slots));
+                                     static_cast<int>(cluster_.redundant_slots), earlier);
     maps.emplace(layer, PlacementRecord{layer, placement.slots_per_worker(), placement.physical_to_logical()});
   }
   return maps;

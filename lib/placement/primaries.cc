@@ -54,6 +54,22 @@ class Balancer {
     }
   }
 
+  // Groups of experts to workers, by what workers have of earlier layers.
+  void spread(std::span<std::int64_t> earlier) {
+    std::vector<std::int64_t> sum(workers_, 0);
+    for (int e = 0; e < experts_; ++e) sum[home_[e]] += sum_[e];
+    std::vector<int> groups(workers_), takers(workers_), taker(workers_);
+    std::iota(groups.begin(), groups.end(), 0);
+    std::iota(takers.begin(), takers.end(), 0);
+    std::stable_sort(groups.begin(), groups.end(), [&](int a, int b) { return sum[a] > sum[b]; });
+    std::stable_sort(takers.begin(), takers.end(), [&](int a, int b) { return earlier[a] < earlier[b]; });
+    for (int i = 0; i < workers_; ++i) {
+      taker[groups[i]] = takers[i];
+      earlier[takers[i]] += sum[groups[i]];
+    }
+    for (int& home : home_) home = taker[home];
+  }
+
   int home(int expert) const { return home_[expert]; }
 
  private:
@@ -141,11 +157,13 @@ class Balancer {
 
 }  // namespace
 
-LayerPlacement balance_primaries(std::span<const std::int64_t> loads, int experts, int workers, int redundant_slots) {
+LayerPlacement balance_primaries(std::span<const std::int64_t> loads, int experts, int workers, int redundant_slots,
+                                 std::span<std::int64_t> earlier) {
   if (loads.empty()) return LayerPlacement::initial(experts, workers, redundant_slots);
   Balancer balancer(loads, experts, workers);
   balancer.longest_first();
   balancer.exchange();
+  balancer.spread(earlier);
   LayerPlacement placement(experts, workers, (experts + workers - 1) / workers + redundant_slots);
   std::vector<int> filled(workers, 0);
   for (int expert = 0; expert < experts; ++expert) {

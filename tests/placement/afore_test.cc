@@ -23,9 +23,23 @@ Loads worker_sums(const LayerPlacement& placement, const Loads& loads) {
   return sum;
 }
 
+LayerPlacement balanced(const Loads& loads, int experts, int workers, int slots) {
+  Loads earlier(workers, 0);
+  return balance_primaries(loads, experts, workers, slots, earlier);
+}
+
+// One expert each: who has the hottest expert of a layer gets the coldest of the next.
+TEST(Primaries, SpreadTheirGroupsOverLayers) {
+  Loads earlier(3, 0);
+  const Loads loads = {9, 5, 1};
+  EXPECT_EQ(worker_sums(balance_primaries(loads, 3, 3, 0, earlier), loads), (Loads{9, 5, 1}));
+  EXPECT_EQ(worker_sums(balance_primaries(loads, 3, 3, 0, earlier), loads), (Loads{1, 5, 9}));
+  EXPECT_EQ(earlier, (Loads{10, 10, 10}));
+}
+
 TEST(Primaries, AreBalancedWithEqualCounts) {
   const Loads loads = {9, 8, 7, 1, 1, 1};
-  const LayerPlacement placement = balance_primaries(loads, 6, 3, 2);
+  const LayerPlacement placement = balanced(loads, 6, 3, 2);
   EXPECT_EQ(worker_sums(placement, loads), (Loads{10, 9, 8}));
   EXPECT_EQ(placement.slots_per_worker(), 4);
   for (int w = 0; w < 3; ++w) {
@@ -34,14 +48,14 @@ TEST(Primaries, AreBalancedWithEqualCounts) {
     EXPECT_EQ(held, 2);
     EXPECT_EQ(placement.expert_at(w, 2), kNoExpert);  // the redundant ones come last, empty
   }
-  EXPECT_EQ(balance_primaries({}, 6, 3, 2), LayerPlacement::initial(6, 3, 2));
+  EXPECT_EQ(balanced({}, 6, 3, 2), LayerPlacement::initial(6, 3, 2));
 }
 
 // Two workloads whose sums are alike: only their largest loads tell experts 0 and 1 apart from 2 and 3.
 TEST(Primaries, ExchangesLookAtTargetsNotAtSums) {
   const Loads loads = {8, 8, 0, 0,  //
                        0, 0, 8, 8};
-  const LayerPlacement placement = balance_primaries(loads, 4, 2, 0);
+  const LayerPlacement placement = balanced(loads, 4, 2, 0);
   EXPECT_NE(placement.primary(0), placement.primary(1));
   EXPECT_NE(placement.primary(2), placement.primary(3));
 }
@@ -63,8 +77,7 @@ TEST(Primaries, AreNeverWorseThanContiguousOnAverage) {
       }
       return sum;
     };
-    EXPECT_LE(mean_max(balance_primaries(loads, experts, workers, 1)),
-              mean_max(LayerPlacement::initial(experts, workers, 1)));
+    EXPECT_LE(mean_max(balanced(loads, experts, workers, 1)), mean_max(LayerPlacement::initial(experts, workers, 1)));
   }
 }
 
