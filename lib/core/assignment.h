@@ -18,6 +18,12 @@ struct TileShare {
   bool operator==(const TileShare&) const = default;
 };
 
+struct ReplicaAt {
+  int expert = 0;
+  int worker = 0;
+  auto operator<=>(const ReplicaAt&) const = default;
+};
+
 struct TokenShare {
   int expert = 0;
   int worker = 0;

@@ -95,6 +95,7 @@ struct Plan {
   Nanos split_bound_ns = kAbsent;  // objective time: no split over the replicas that stand is below; absent: not sought
   bool budget_hit = false;         // the search for it ended at its node budget
   std::vector<Nanos> backlog_ns;   // per worker, taken to be left of earlier targets; empty: the target by itself
+  std::vector<ReplicaAt> unready;  // that stand and are not used: their copies are still under way
   Nanos completion_ns = kAbsent;   // with a backlog: from the target's arrival until its last worker is done
   Nanos gain_ns = 0;
   Nanos gain_bound_ns = kAbsent;  // no copies within the limits gain more

@@ -172,25 +172,55 @@ class AforePolicy final : public Policy {
  public:
   explicit AforePolicy(const Limits& limits) : limits_(limits), time_(limits), tiles_(limits, limits.node_budget) {}
 
-  void plan(const Request& request, Decision& decision) override {
+  void plan(const Request& asked, Decision& decision) override {
+    const std::vector<Residents::Arriving>& arriving = residents_.arriving(asked.target);
+    arriving_.assign(arriving.begin(), arriving.end());
+    // Meanwhile its slot may have been overwritten, or it may be the one replica that a loss has left.
+    std::erase_if(arriving_, [&](const Residents::Arriving& copy) {
+      return asked.placement.expert_at(copy.worker, copy.slot) != copy.expert ||
+             asked.placement.primary(copy.expert) == copy.worker;
+    });
+    if (arriving_.empty()) {
+      plan_on(asked, asked, decision);
+      return;
+    }
+    // As if what is under way were not there: its slots are empty, and closed. Nor is it copied once more.
+    LayerPlacement ready = asked.placement;
+    closed_.assign(asked.busy.begin(), asked.busy.end());
+    closed_.resize(ready.index_count(), 0);
+    pinned_.assign(asked.pinned.begin(), asked.pinned.end());
+    pinned_.resize(ready.experts(), 0);
+    for (const Residents::Arriving& copy : arriving_) {
+      ready.set(copy.worker, copy.slot, kNoExpert);
+      closed_[ready.index(copy.worker, copy.slot)] = 1;
+      pinned_[copy.expert] = 1;
+    }
+    const Request request{asked.target, asked.counts,    ready,   closed_,      asked.last_used,
+                          asked.cost,   asked.window_ns, pinned_, asked.workers};
+    plan_on(request, asked, decision);
+    for (const Residents::Arriving& copy : arriving_) decision.unready.push_back({copy.expert, copy.worker});
+    std::sort(decision.unready.begin(), decision.unready.end());
+  }
+
+ private:
+  void plan_on(const Request& request, const Request& asked, Decision& decision) {
     const bool by_tiles = limits_.objective == Objective::tiles;
     if (by_tiles) tiles_.plan(request, decision);
     else time_.plan(request, residents_, decision);
     if (request.target == last_) return;  // asked again about the same target: it is planned only once
     last_ = request.target;
-    if (by_tiles) settle_tiles(request, decision);
-    else settle_time(request, decision);
+    if (by_tiles) settle_tiles(request, asked, decision);
+    else settle_time(request, asked, decision);
   }
 
- private:
-  void settle_time(const Request& request, Decision& decision) {
+  void settle_time(const Request& request, const Request& asked, Decision& decision) {
     time_.advance(request.cost.c0_ns);
     const SplitProblem problem = time_.problem(request);
-    residents_.step(request, {problem, time_.parts(), time_.load(), volume(problem), decision.ffn_ns_before},
+    residents_.step(asked, {problem, time_.parts(), time_.load(), volume(problem), decision.ffn_ns_before},
                     limits_.copy_budget - std::ssize(decision.copies), decision.copies);
   }
 
-  void settle_tiles(const Request& request, Decision& decision) {
+  void settle_tiles(const Request& request, const Request& asked, Decision& decision) {
     const LayerCost& cost = request.cost;
     if (decision.copies.empty()) table_.reset(request.placement, request.workers);
     else place(decision.copies, request, table_);
@@ -198,7 +228,7 @@ class AforePolicy final : public Policy {
     parts_of(decision.assignment, table_, parts_);
     const SplitProblem problem{table_, demand_, LoadRule::additive, 1, 0, {}};
     state_.reset(problem, parts_);
-    residents_.step(request, {problem, parts_, largest(state_.loads()), volume(problem), decision.ffn_ns_before},
+    residents_.step(asked, {problem, parts_, largest(state_.loads()), volume(problem), decision.ffn_ns_before},
                     limits_.copy_budget - std::ssize(decision.copies), decision.copies);
   }
 
@@ -210,6 +240,8 @@ class AforePolicy final : public Policy {
   ReplicaTable table_;
   WorkerState state_;
   std::vector<std::int64_t> demand_, parts_;
+  std::vector<Residents::Arriving> arriving_;
+  std::vector<std::uint8_t> closed_, pinned_;
 };
 
 }  // namespace

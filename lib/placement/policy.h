@@ -60,6 +60,8 @@ struct Decision {
   bool budget_hit = false;  // the search ended at its node budget
   // By worker, what the plan takes to be left of earlier targets; empty where a policy looks at the target alone.
   std::vector<Nanos> backlog_ns;
+  // Replicas that stand but are still being copied, which the plan does not use, ascending by (expert, worker).
+  std::vector<ReplicaAt> unready;
   // EPLB and other policies that split by tokens: replaces the rule of docs/records.md. Empty otherwise.
   std::vector<TokenShare> assignment_tokens;
 };
@@ -70,6 +72,7 @@ inline void Decision::clear() {
   assignment_tokens.clear();
   cut.clear();
   backlog_ns.clear();
+  unready.clear();
   max_tiles_before = lower_bound_tiles = 0;
   ffn_ns_before = lower_bound_ns = split_bound_ns = 0;
   certified = budget_hit = false;

@@ -47,6 +47,20 @@ bool Residents::unusual(int layer, std::int64_t load, std::int64_t floor) const 
   return static_cast<double>(load) > it->second.usual * kShift * static_cast<double>(floor);
 }
 
+const std::vector<Residents::Arriving>& Residents::arriving(const Target& target) {
+  std::vector<Arriving>& list = layers_[target.layer].arriving;
+  std::erase_if(list, [&](const Arriving& copy) { return copy.end_ns <= clock_ns_ && copy.step < target.step; });
+  return list;
+}
+
+void Residents::send(const Request& request, Layer& layer, const Copy& copy, std::vector<Copy>& copies) {
+  const Nanos ns = copy_ns(request.cost, request.workers, copy.from, copy.to);
+  copies.push_back(copy);
+  occupy(copy.from, copy.to, ns);
+  // The clock counts predicted times, so a quarter more is allowed for.
+  layer.arriving.push_back({copy.expert, copy.to, copy.slot, in_free_[copy.to] + ns / 4, request.target.step});
+}
+
 bool Residents::awake(Layer& layer) const {
   if (layer.targets < kRemembered) return false;
   if (layer.rest == 0) return true;
@@ -60,7 +74,7 @@ bool Residents::awake(Layer& layer) const {
   return true;
 }
 
-void Residents::list_slots(const Request& request, const PlannedSplit& split) {
+void Residents::list_slots(const Request& request, const PlannedSplit& split, std::span<const Arriving> arriving) {
   const LayerPlacement& placement = request.placement;
   const ReplicaTable& replicas = split.problem.replicas;
   homes_.resize(placement.experts());
@@ -80,7 +94,9 @@ void Residents::list_slots(const Request& request, const PlannedSplit& split) {
       bool works = false;
       for (int id = replicas.first(expert); id < replicas.first(expert + 1); ++id)
         works = works || (replicas.worker(id) == w && split.parts[id] > 0);
-      extras_.push_back({expert, w, slot, !busy && !works});
+      const bool comes = std::any_of(arriving.begin(), arriving.end(),
+                                     [&](const Arriving& copy) { return copy.worker == w && copy.slot == slot; });
+      extras_.push_back({expert, w, slot, !busy && !works && !comes});
     }
   }
 }
@@ -125,8 +141,7 @@ void Residents::copy_wanted(const Request& request, Layer& layer, std::int64_t b
       continue;
     }
     if (possible) {
-      copies.push_back({want.expert, from, want.worker, slot->slot});
-      occupy(from, want.worker, copy_ns(request.cost, request.workers, from, want.worker));
+      send(request, layer, {want.expert, from, want.worker, slot->slot}, copies);
       empty_.erase(slot);
       --budget;
     }
@@ -248,8 +263,7 @@ void Residents::end_round(const Request& request, Layer& layer, std::vector<Copy
   const Nanos ns = copy_ns(request.cost, request.workers, from, old.worker);
   if (!old.safe || !lane_idle(from, old.worker, ns)) return;
   layer.last_rest = 1;
-  copies.push_back({layer.best.expert, from, old.worker, old.slot});
-  occupy(from, old.worker, ns);
+  send(request, layer, {layer.best.expert, from, old.worker, old.slot}, copies);
 }
 
 void Residents::step(const Request& request, const PlannedSplit& split, std::int64_t budget,
@@ -263,7 +277,7 @@ void Residents::step(const Request& request, const PlannedSplit& split, std::int
   Layer& layer = layers_[request.target.layer];
   observe(layer, split);
   if (budget <= 0 || !awake(layer) || !copies.empty()) return;  // a target's own copies come first
-  list_slots(request, split);
+  list_slots(request, split, layer.arriving);
   if (!layer.chosen) choose(request, split.problem, layer);
   copy_wanted(request, layer, budget, copies);
   if (!copies.empty() || !layer.wanted.empty() || extras_.empty()) return;

@@ -33,6 +33,13 @@ class Residents {
   // Whether a target of the layer balances worse than the layer's targets usually do: then copies for it alone may pay,
   // which they never do where residents are settled.
   bool unusual(int layer, std::int64_t load, std::int64_t floor) const;
+  // Slots of the layer whose copies are still under way, as far as can be told: no target should need them yet.
+  struct Arriving {
+    int expert = 0, worker = 0, slot = 0;
+    Nanos end_ns = 0;       // on the clock of predicted times, and
+    std::int64_t step = 0;  // the step it was sent in: it counts from the next one on
+  };
+  const std::vector<Arriving>& arriving(const Target& target);
   // Appends at most `budget` copies for later targets to `copies`; slots that are busy, of primaries, or that have work
   // in the split stay as they are. Copies that are in `copies` already are the target's own and occupy their ports.
   void step(const Request& request, const PlannedSplit& split, std::int64_t budget, std::vector<Copy>& copies);
@@ -56,6 +63,7 @@ class Residents {
     std::int64_t last_rest = 1;
     bool chosen = false;
     std::vector<Fill> wanted;  // of the first choice, not copied yet
+    std::vector<Arriving> arriving;
     // The round: what it judges by, the placement it is about, its candidates and the best of those tried.
     std::vector<std::int64_t> samples;
     std::uint64_t stamp = 0;
@@ -67,7 +75,7 @@ class Residents {
 
   bool awake(Layer& layer) const;
   void observe(Layer& layer, const PlannedSplit& split) const;
-  void list_slots(const Request& request, const PlannedSplit& split);
+  void list_slots(const Request& request, const PlannedSplit& split, std::span<const Arriving> arriving);
   void choose(const Request& request, const SplitProblem& problem, Layer& layer);
   void copy_wanted(const Request& request, Layer& layer, std::int64_t budget, std::vector<Copy>& copies);
   void begin_round(const Request& request, const SplitProblem& problem, Layer& layer);
@@ -77,6 +85,7 @@ class Residents {
   int least_worked(int worker) const;
   bool lane_idle(int from, int to, Nanos copy_ns) const;
   void occupy(int from, int to, Nanos copy_ns);
+  void send(const Request& request, Layer& layer, const Copy& copy, std::vector<Copy>& copies);
 
   std::map<int, Layer> layers_;
   Nanos clock_ns_ = 0;                     // FFN time of the targets planned so far, one after the other

@@ -119,6 +119,19 @@ int stand_in(const Facts& facts, const std::vector<int>& holders, int primary) {
 Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, const Demand& demand) {
   Standing standing;
   standing.holders = layer.holders();
+  // As if they were not there: their slots are closed, and bounds do not count on them.
+  std::vector<std::uint8_t> unready(layer.held.size(), 0);
+  for (const ReplicaAt& replica : plan.unready) {
+    std::vector<int>& holders = standing.holders[replica.expert];
+    const auto at = std::find(holders.begin(), holders.end(), replica.worker);
+    if (at == holders.end())
+      violate(plan.target, "unready names expert {} on worker {}, which does not hold it", replica.expert,
+              replica.worker);
+    if (replica.worker == layer.primary(replica.expert))
+      violate(plan.target, "unready names expert {} on worker {}, its primary", replica.expert, replica.worker);
+    holders.erase(at);
+    unready[layer.at(replica.worker, layer.used_slot(replica.expert, replica.worker))] = 1;
+  }
   const std::vector<std::vector<int>> all = standing.holders;
   const bool moves = facts.planner.policy != "static" && facts.planner.policy != "balanced";
   if (moves)
@@ -161,8 +174,8 @@ Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, cons
   standing.budget = facts.planner.policy == "static" ? 0 : facts.planner.copy_budget;
   for (int w = 0; w < facts.workers; ++w)
     for (int s = 0; s < facts.slots; ++s)
-      standing.open_slots[w] +=
-          !layer.busy(w, s, facts.microbatches) && (plan.rehomes || (!facts.drains[w] && !is_primary[layer.at(w, s)]));
+      standing.open_slots[w] += !unready[layer.at(w, s)] && !layer.busy(w, s, facts.microbatches) &&
+                                (plan.rehomes || (!facts.drains[w] && !is_primary[layer.at(w, s)]));
   return standing;
 }
 
@@ -178,6 +191,8 @@ void check_before(const Facts& facts, const Plan& plan, const Standing& standing
 }
 
 void check_bounds(const Facts& facts, const Plan& plan, const Standing& standing) {
+  if (plan.split_bound_ns != kAbsent && plan.split_bound_ns > plan.ffn_ns_before)
+    violate(plan.target, "split_bound_ns is {}, above ffn_ns_before {}", plan.split_bound_ns, plan.ffn_ns_before);
   check_tile_bound(facts, plan, standing);
   check_time_bound(facts, plan, standing);
   if (!plan.certified) return;

@@ -92,6 +92,12 @@ std::vector<int> not_draining(const Facts& facts, const std::vector<int>& holder
 int stand_in(const Facts& facts, const std::vector<int>& holders, int primary);
 Standing stand(const Facts& facts, const LayerMap& layer, const Plan& plan, const Demand& demand);
 
+// When workers and targets are done by the plans so far, from the start of the stream.
+struct Timeline {
+  Counts worker_done;
+  Counts target_done;
+};
+
 bool from_guess(const Plan& plan);
 // Policies that do not promise a gain: another system's rule may do worse than standing still and copies for what it
 // takes for one, and policy split fills its slots for later targets.
@@ -107,6 +113,7 @@ void check_loads(const Facts& facts, const Plan& plan);
 void check_before(const Facts& facts, const Plan& plan, const Standing& standing);
 void check_bounds(const Facts& facts, const Plan& plan, const Standing& standing);
 void check_timing(const Facts& facts, const Plan& plan);
+void check_backlog(const Facts& facts, const Plan& plan, Timeline& timeline);
 void check_observed(const Observed& observed);
 void record_work(const Plan& plan, LayerMap& layer);
 

@@ -14,7 +14,7 @@ namespace {
 // Larger values are no plausible input, and sums of them would not fit.
 constexpr Nanos kMaxCostNs = 1'000'000'000;
 constexpr Nanos kMaxCopyNs = 1'000'000'000'000;
-constexpr std::int64_t kMaxAssignments = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 31;
 constexpr std::int64_t kMaxSize = 1 << 20;
 constexpr std::int64_t kLeastPermille = 100, kMostPermille = 100'000;
 
@@ -117,6 +117,7 @@ struct Verifier::State {
   std::vector<Target> planned;  // by seq - first_seq: what observed records may refer to
   std::int64_t first_seq = 0;
   std::optional<Nanos> flag_window_ns;
+  Timeline timeline;
 
   LayerMap& layer(int index) { return layers.try_emplace(index, LayerMap::initial(facts)).first->second; }
 
@@ -153,12 +154,12 @@ void Verifier::State::check(const Demand& demand) {
     violate(target, "microbatch is not below the header's {}", facts.microbatches);
   if (static_cast<int>(demand.counts.size()) != facts.experts)
     violate(target, "demand has {} counts, expected {}", demand.counts.size(), facts.experts);
-  if (demand.tokens < 0 || demand.dropped < 0 || demand.tokens > kMaxAssignments / facts.top_k)
+  if (demand.tokens < 0 || demand.dropped < 0 || demand.tokens > kMaxTokens)
     violate(target, "demand has {} tokens and {} dropped, not in range", demand.tokens, demand.dropped);
   const std::int64_t expected = demand.tokens * facts.top_k - demand.dropped;
   std::int64_t sum = 0;
   for (int e = 0; e < facts.experts; ++e) {
-    if (demand.counts[e] < 0 || demand.counts[e] > kMaxAssignments)
+    if (demand.counts[e] < 0 || demand.counts[e] > kMaxTokens)
       violate(target, "count of expert {} is {}, not in range", e, demand.counts[e]);
     sum += demand.counts[e];
   }
@@ -232,6 +233,7 @@ void Verifier::State::check(const Plan& plan) {
   check_before(facts, plan, standing);
   check_bounds(facts, plan, standing);
   check_timing(facts, plan);
+  check_backlog(facts, plan, timeline);
   check_window(plan);
   record_work(plan, map);
 

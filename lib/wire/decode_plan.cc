@@ -62,7 +62,7 @@ std::vector<std::int64_t> read_tile_load(JsonValue array, std::int64_t workers) 
   return load;
 }
 
-void read_times(ObjectReader& record, Plan& plan) {
+void read_times(ObjectReader& record, std::int64_t experts, Plan& plan) {
   plan.ffn_ns_before = record.required("ffn_ns_before").integer();
   plan.ffn_ns = record.required("ffn_ns").integer();
   plan.ffn_bound_ns = record.required("ffn_bound_ns").integer();
@@ -71,6 +71,16 @@ void read_times(ObjectReader& record, Plan& plan) {
   if (const JsonValue value = record.find("predicted_ffn_ns")) plan.predicted_ffn_ns = value.integer();
   if (const JsonValue value = record.find("split_bound_ns")) plan.split_bound_ns = value.integer();
   if (const JsonValue value = record.find("budget_hit")) plan.budget_hit = value.boolean();
+  if (const JsonValue list = record.find("unready")) {
+    list.expect(JsonType::array);
+    for (const JsonValue item : list) {
+      item.expect(JsonType::array);
+      if (item.size() != 2) item.fail("expected [expert, worker]");
+      const int expert = (*item.begin()).index(experts, "expert");
+      plan.unready.push_back(
+          {expert, (*++item.begin()).index(static_cast<std::int64_t>(plan.tile_load.size()), "worker")});
+    }
+  }
   if (const JsonValue backlog = record.find("backlog_ns")) {
     plan.backlog_ns = read_counts(backlog, "backlog");
     if (plan.backlog_ns.size() != plan.tile_load.size())
@@ -141,7 +151,7 @@ Plan decode_plan(ObjectReader& record, const DecodeContext& context) {
     cut.expect(JsonType::array);
     for (const JsonValue worker : cut) plan.cut.push_back(worker.index(workers, "worker"));
   }
-  read_times(record, plan);
+  read_times(record, experts, plan);
   return plan;
 }
 

@@ -37,6 +37,21 @@ void write_triplets(JsonWriter& json, const char* key, const std::vector<Share>&
   json.close(']');
 }
 
+void write_unready(JsonWriter& json, const std::vector<ReplicaAt>& replicas) {
+  json.key("unready");
+  json.open('[');
+  append_pieces<2 * kIntegerBytes + 4>(json.out(), replicas.size(), [&](std::size_t i, char* at) {
+    if (i > 0) *at++ = ',';
+    *at++ = '[';
+    at = write_integer(at, replicas[i].expert);
+    *at++ = ',';
+    at = write_integer(at, replicas[i].worker);
+    *at++ = ']';
+    return at;
+  });
+  json.close(']');
+}
+
 }  // namespace
 
 void append_json(std::string& out, const Plan& plan) {
@@ -69,6 +84,7 @@ void append_json(std::string& out, const Plan& plan) {
   if (plan.predicted_ffn_ns) json.integer("predicted_ffn_ns", *plan.predicted_ffn_ns);
   if (plan.split_bound_ns != kAbsent) json.integer("split_bound_ns", plan.split_bound_ns);
   if (plan.budget_hit) json.boolean("budget_hit", true);
+  if (!plan.unready.empty()) write_unready(json, plan.unready);
   if (!plan.backlog_ns.empty()) {
     json.integers("backlog_ns", plan.backlog_ns);
     json.integer("completion_ns", plan.completion_ns);

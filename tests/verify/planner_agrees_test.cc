@@ -130,6 +130,7 @@ Plan plan_target(const Shape& s, const Header& h, placement::Policy& policy, Lay
   p.gain_bound_ns = s.objective == Objective::tiles ? s.cost.c1_ns * (p.max_tile_load_before - p.lower_bound)
                                                     : p.ffn_ns_before - p.ffn_bound_ns;
   p.backlog_ns = decision.backlog_ns;
+  p.unready = decision.unready;
   for (int w = 0; w < s.workers && !p.backlog_ns.empty(); ++w)
     if (loads.activated[w] > 0)
       p.completion_ns =

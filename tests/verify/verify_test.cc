@@ -182,6 +182,12 @@ TEST(Placements, MakeTheLowestHolderPrimaryWhereHomeLacksTheExpert) {
             "step 17 layer 3 microbatch 0: copy 2 overwrites slot 0 of worker 1, the last replica of expert 1");
 }
 
+TEST(Bounds, LeaveOutReplicasOnTheirWay) {
+  // What stands but is not there yet must stand, and not as a primary.
+  expect_plan(5, "unready names expert 1 on worker 0, which does not hold it", [](Plan& p) { p.unready = {{1, 0}}; });
+  expect_plan(5, "unready names expert 0 on worker 0, its primary", [](Plan& p) { p.unready = {{0, 0}}; });
+}
+
 TEST(Copies, NameWhatExists) {
   expect_plan(2, "copy 1 names expert 2 of 2", [](Plan& p) { p.copies[0].expert = 2; });
   expect_plan(2, "copy 1 goes from worker 0 to 2, of 2", [](Plan& p) { p.copies[0].to = 2; });

@@ -148,6 +148,7 @@ Plan full_plan() {
   plan.cut = {0, 3};
   plan.split_bound_ns = 58500;
   plan.budget_hit = true;
+  plan.unready = {{5, 2}, {6, 0}};
   plan.backlog_ns = {0, 7, 0, 30000};
   plan.completion_ns = 61000;
   plan.gain_bound_ns = 32000;
@@ -183,6 +184,7 @@ void expect_equal(const Plan& a, const Plan& b) {
   EXPECT_EQ(a.cut, b.cut);
   EXPECT_EQ(a.split_bound_ns, b.split_bound_ns);
   EXPECT_EQ(a.budget_hit, b.budget_hit);
+  EXPECT_EQ(a.unready, b.unready);
   EXPECT_EQ(a.backlog_ns, b.backlog_ns);
   EXPECT_EQ(a.completion_ns, b.completion_ns);
   EXPECT_EQ(a.gain_bound_ns, b.gain_bound_ns);
@@ -203,7 +205,7 @@ TEST(RoundTrip, Plan) {
       R"({"expert":6,"from":1,"to":2,"slot":-1}],"assignment":[[5,0,4],[5,3,3],[6,1,1]],)"
       R"("assignment_tokens":[[5,0,200],[5,3,0]],"tile_load":[4,1,0,3],"max_tile_load_before":19,"max_tile_load":4,)"
       R"("lower_bound":2,"ffn_ns_before":91000,"ffn_ns":60000,"ffn_bound_ns":59000,"certified":true,"cut":[0,3],)"
-      R"("predicted_max_tile_load":3,"predicted_ffn_ns":58000,"split_bound_ns":58500,"budget_hit":true,)"
+      R"("predicted_max_tile_load":3,"predicted_ffn_ns":58000,"split_bound_ns":58500,"budget_hit":true,"unready":[[5,2],[6,0]],)"
       R"("backlog_ns":[0,7,0,30000],"completion_ns":61000,"gain_ns":-31000,"gain_bound_ns":32000,"migration_ns":115000,)"
       R"("window_ns":2000000,"window_source":"flag","exposed_ns":7})");
   expect_equal(round_trip(full_plan()), full_plan());
@@ -412,6 +414,8 @@ TEST(RoundTrip, RandomPlans) {
     plan.cut.clear();
     plan.tile_load.resize(workers);
     for (auto& load : plan.tile_load) load = random.below(1 << 20);
+    plan.unready.clear();
+    if (random.below(2) == 0) plan.unready.push_back({0, static_cast<int>(random.below(workers))});
     plan.backlog_ns.resize(workers);
     for (auto& backlog : plan.backlog_ns) backlog = random.below(1 << 30);
     if (random.below(2)) plan.predicted_ffn_ns.reset();

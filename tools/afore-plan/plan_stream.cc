@@ -55,7 +55,7 @@ class PlanRun {
 
 void PlanRun::begin(const std::optional<Header>& header) {
   setup_ = cli::resolve(flags_.planning, header, "afore");
-  cli::find_initial_maps(flags_.planning, stream_, {&setup_->planner.policy, 1}, *setup_);
+  cli::find_initial_maps(flags_.planning, stream_, {&setup_->planner.policy, 1}, flags_.replan, *setup_);
   planner_ = std::make_unique<pipeline::Planner>(setup_->model, setup_->cluster, setup_->cost, setup_->planner);
   if (flags_.summary) {
     metrics_ = std::make_unique<pipeline::RunMetrics>(setup_->cluster, setup_->cost);

@@ -82,7 +82,7 @@ class Comparison {
                   "give --ignore-plans to compare policies on its demand");
     known->planner.reset();
     setup_ = cli::resolve(flags_.planning, known, "static");
-    cli::find_initial_maps(flags_.planning, stream_, policies_, *setup_);
+    cli::find_initial_maps(flags_.planning, stream_, policies_, true, *setup_);
   }
 
   // One closed loop after another: each policy sees the same requests, and a load that reacts to its own speed.

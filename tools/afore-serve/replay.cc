@@ -62,7 +62,8 @@ void Replay::begin(const std::optional<Header>& header, std::string_view raw) {
   if (!flags_.planning.policy.empty() && header_->planner && !flags_.ignore_plans)
     throw Error(ErrorKind::usage, "--policy on a stream that already has plans", "give --ignore-plans to plan anew");
   const std::string first(raw);  // looking ahead reads on
-  if (plans_anew()) cli::find_initial_maps(flags_.planning, stream_, {&setup_->planner.policy, 1}, *setup_);
+  if (plans_anew())
+    cli::find_initial_maps(flags_.planning, stream_, {&setup_->planner.policy, 1}, flags_.ignore_plans, *setup_);
   Header gain = cli::gained(*setup_, plans_anew());
   if (!wants("header")) return;
   if (header) {

@@ -16,7 +16,7 @@ void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWri
     throw Error(ErrorKind::usage, "the stream has requests, and nobody plans for them", "give --policy POLICY");
   cli::Setup setup = cli::resolve(flags.planning, stream.header(), "afore");
   const std::string header(stream.raw());  // looking ahead reads on
-  cli::find_initial_maps(flags.planning, stream, {&setup.planner.policy, 1}, setup);
+  cli::find_initial_maps(flags.planning, stream, {&setup.planner.policy, 1}, false, setup);
   const host::ClosedLoopOptions options = closed_loop_options(flags, setup);
   if (wants("header"))
     out.write_line(wire::extend_header(header, cli::gained(setup, true), cli::producer("afore-serve")));

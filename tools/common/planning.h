@@ -54,9 +54,10 @@ struct Setup {
 Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, const std::string& default_policy);
 
 class RecordStream;
-// Reads --init, or the history of a stream whose first record was read last, and sets setup.planner.initial.
+// Reads --init, or the history of a stream whose first record was read last, and sets setup.planner.initial. Maps that
+// the stream has itself stand, unless `drop_maps`.
 void find_initial_maps(const PlanningFlags& flags, RecordStream& stream, std::span<const std::string> policies,
-                       Setup& setup);
+                       bool drop_maps, Setup& setup);
 
 // What this setup adds to a header (model sizes, cluster; `planner` only when the tool plans).
 Header gained(const Setup& setup, bool plans);

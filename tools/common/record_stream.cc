@@ -39,7 +39,13 @@ bool RecordStream::next_line() {
   return true;
 }
 
-void RecordStream::look_ahead(std::int64_t steps, const std::function<void(const Demand&)>& see) {
+namespace {
+
+constexpr std::size_t kMostAhead = std::size_t{64} << 20;
+
+}  // namespace
+
+void RecordStream::look_ahead(std::int64_t steps, const std::function<void(const Record&)>& see) {
   held_ = raw_;
   raw_ = held_;
   // Checks of order and sums belong to the reading proper: what fails here fails again there, in its place.
@@ -47,17 +53,21 @@ void RecordStream::look_ahead(std::int64_t steps, const std::function<void(const
   std::optional<std::int64_t> first_step;
   const auto wanted = [&](const Record& record) {
     const auto* demand = std::get_if<Demand>(&record);
-    if (demand == nullptr)
+    if (demand == nullptr) {
+      see(record);
       return !std::holds_alternative<RequestRecord>(record) && !std::holds_alternative<SequenceRecord>(record);
+    }
     if (!first_step) first_step = demand->target.step;
     if (steps > 0 ? demand->target.step >= *first_step + steps : demand->phase != Phase::warmup) return false;
-    see(*demand);
+    see(record);
     return true;
   };
+  std::size_t bytes = 0;
   try {
     if (!wanted(decoder.decode(raw_, line_number_))) return;
     for (std::string_view line; lines_.next(line);) {
       ahead_.emplace_back(line);
+      if ((bytes += line.size()) > kMostAhead) return;  // what was seen must do
       if (!wanted(decoder.decode(line, lines_.line_number()))) return;
     }
   } catch (const Error&) {

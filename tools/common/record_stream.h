@@ -41,9 +41,10 @@ class RecordStream {
     decoder_.decode(raw_, line_number_, record_);
     return true;
   }
-  // Reads on from the present record and shows what comes: demands of the warm-up, or with `steps` > 0 of the first
-  // `steps` steps. What was read is kept and returned by next() as if nothing had happened, errors too.
-  void look_ahead(std::int64_t steps, const std::function<void(const Demand&)>& see);
+  // Reads on from the present record and shows what comes: records up to the end of the warm-up, or with `steps` > 0 of
+  // the first `steps` steps, or 64 MiB of lines. What was read is kept and returned by next() as if nothing had
+  // happened, errors too.
+  void look_ahead(std::int64_t steps, const std::function<void(const Record&)>& see);
   // The next call of next() stays at this record.
   void again() { again_ = true; }
   std::string_view raw() const { return raw_; }
