@@ -231,7 +231,7 @@ void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan
   plan.cut = std::move(decision.cut);
   if (decision.split_bound_ns > 0) plan.split_bound_ns = decision.split_bound_ns;
   plan.budget_hit = decision.budget_hit;
-  if (!guessed) plan.unready = std::move(decision.unready);
+  plan.unready = std::move(decision.unready);
   // What is left of earlier targets is a guess about workers, not about demand.
   if (!guessed) plan.backlog_ns = std::move(decision.backlog_ns);
 
