@@ -79,7 +79,8 @@ std::string describe_ceiling(const Advice& advice) {
   const double asked = advice.policies.front().evidence.min_gain * 100;
   if (gain >= asked) return "";
   return fmt::format(
-      "no placement gains the {:.2f} % asked: with every expert everywhere throughput changes by {:+.2f} %, FFN time "
+      "with every expert everywhere, and each target by itself, less than the {:.2f} % asked: {:+.2f} % throughput, "
+      "FFN time "
       "by "
       "{:+.1f} %\n",
       asked, gain, percent_more(ideal.evaluation.ffn_ns, base.evaluation.ffn_ns));

@@ -180,7 +180,17 @@ class Comparison {
         c.redundant_slots, c.tile_tokens, c.microbatches, to_string(setup_->planner.limits.objective),
         setup_->profile.name, static_cast<double>(cost.c0_ns) / 1e3, roofline ? "max(" : "",
         static_cast<double>(cost.c1_ns) / 1e3, roofline ? "," : " +", static_cast<double>(cost.c2_ns) / 1e3,
-        roofline ? ")" : "", static_cast<double>(cost.copy_ns) / 1e3, differing_workers());
+        roofline ? ")" : "", static_cast<double>(cost.copy_ns) / 1e3, differing_workers() + unusual_flags());
+  }
+
+  // What changes every row and shows in none.
+  std::string unusual_flags() const {
+    std::string text;
+    if (flags_.planning.split == "exact") text += "other systems' policies split exactly\n";
+    if (!flags_.planning.init.empty()) text += fmt::format("layers start with the maps of {}\n", flags_.planning.init);
+    if (flags_.planning.primaries != "auto") text += fmt::format("{} primaries\n", flags_.planning.primaries);
+    if (flags_.planning.level == "off") text += "not levelled\n";
+    return text;
   }
 
   std::string differing_workers() const {

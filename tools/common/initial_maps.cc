@@ -45,6 +45,10 @@ std::shared_ptr<const pipeline::InitialMaps> read_init(const std::string& path, 
   if (maps->empty())
     throw Error(ErrorKind::data, stream.lines().name() + ": no placement records",
                 "afore-plan --only placement writes them");
+  const std::size_t layers = setup.model.moe_layers.size();
+  if (maps->size() < layers)
+    warn(fmt::format("{} has maps of {} of {} layers: the others start contiguous", stream.lines().name(), maps->size(),
+                     layers));
   return maps;
 }
 

@@ -62,7 +62,7 @@ void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
   add_int(app, "--workers", flags.workers, "FFN workers", 1, 100'000);
   app.add_option("--worker", flags.worker_specs,
                  "What sets an FFN worker apart, as 3:slow=1.5,link=0.5,drain: a factor on its FFN times, its share of "
-                 "the copy rate, and that it is to be emptied; repeatable")
+                 "the copy rate, drain: no copies to it, and work only of experts that stand nowhere else; repeatable")
       ->type_name("SPEC")
       ->allow_extra_args(false);
   app.add_option("--pin-experts", flags.pin_experts, "Experts that are never copied, as 0,5-7")->type_name("LIST");
