@@ -12,9 +12,13 @@ namespace {
 
 std::size_t calls = 0;
 
-[[gnu::noinline]] void* allocate(std::size_t size) {
+[[gnu::noinline]] void* allocate_or_null(std::size_t size) {
   ++calls;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  return std::malloc(size == 0 ? 1 : size);
+}
+
+[[gnu::noinline]] void* allocate(std::size_t size) {
+  if (void* memory = allocate_or_null(size)) return memory;
   throw std::bad_alloc();
 }
 
@@ -22,6 +26,8 @@ std::size_t calls = 0;
 
 void* operator new(std::size_t size) { return allocate(size); }
 void* operator new[](std::size_t size) { return allocate(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate_or_null(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return allocate_or_null(size); }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
