@@ -71,7 +71,8 @@ class TimePlanner {
     const std::int64_t bound = on_demand_.bound(request, problem(request), parts_, decision);
 
     const std::int64_t least_gain = std::max<std::int64_t>(1, split.load * kLeastGainPercent / 100);
-    const bool unusual = residents.unusual(request.target.layer, split.load, volume(problem(request)));
+    floor_ = volume(problem(request));
+    const bool unusual = residents.unusual(request.target.layer, split.load, floor_);
     const std::int64_t grown = unusual ? on_demand_.grow(request, bound, least_gain, decision, shares_) : -1;
     if (grown < 0 || !plan_with_copies(request, grown, decision)) {
       level(request, decision, split.load + split.load * kLevelPercent / 100);
@@ -87,7 +88,8 @@ class TimePlanner {
     return {*table_, demand_, request.cost.rule, request.cost.c1_ns, request.cost.c2_ns, request.workers};
   }
   std::span<const std::int64_t> parts() const { return parts_; }
-  std::int64_t load() const { return load_; }  // largest, before levelling
+  std::int64_t load() const { return load_; }    // largest, before levelling
+  std::int64_t floor() const { return floor_; }  // volume of the target
   // The target's loads become backlog.
   void advance(Nanos c0_ns) {
     if (limits_.level) backlog_.add(leveler_.loads(), c0_ns);
@@ -163,7 +165,7 @@ class TimePlanner {
   Backlog backlog_;
   Leveler leveler_;
   WorkerState state_;
-  std::int64_t load_ = 0;
+  std::int64_t load_ = 0, floor_ = 0;
   std::vector<std::int64_t> demand_, parts_, standing_parts_, home_;
   std::vector<TileShare> shares_;
 };
@@ -216,7 +218,7 @@ class AforePolicy final : public Policy {
   void settle_time(const Request& request, const Request& asked, Decision& decision) {
     time_.advance(request.cost.c0_ns);
     const SplitProblem problem = time_.problem(request);
-    residents_.step(asked, {problem, time_.parts(), time_.load(), volume(problem), decision.ffn_ns_before},
+    residents_.step(asked, {problem, time_.parts(), time_.load(), time_.floor(), decision.ffn_ns_before},
                     limits_.copy_budget - std::ssize(decision.copies), decision.copies);
   }
 

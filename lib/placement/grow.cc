@@ -14,6 +14,14 @@ constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 
 }  // namespace
 
+void drop_idle(const Board& board, std::vector<Copy>& copies) {
+  std::erase_if(copies, [&](const Copy& copy) {
+    const auto ids = board.of_expert(copy.expert);
+    return std::none_of(ids.begin(), ids.end(),
+                        [&](int id) { return board.replica(id).worker == copy.to && board.replica(id).tiles > 0; });
+  });
+}
+
 Nanos Grower::end_of(int from, int to) const { return std::max(out_free_[from], in_free_[to]) + options_.copy_ns; }
 
 // Standing replicas first: they cost no copy.

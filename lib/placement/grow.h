@@ -24,6 +24,9 @@ struct GrowOptions {
   std::span<const std::uint8_t> pinned = {};  // by expert: 1 = never copied
 };
 
+// Leaves out copies whose replica ended without work: what they would have evicted stays.
+void drop_idle(const Board& board, std::vector<Copy>& copies);
+
 class Grower {
  public:
   Grower(TileSplitter& tiles, TimeSplitter& time) : tiles_(tiles), time_(time), form_{} {}

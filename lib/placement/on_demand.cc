@@ -47,11 +47,7 @@ std::int64_t OnDemand::grow(const Request& request, std::int64_t bound, std::int
   if (decision.copies.empty()) return -1;
   time_.polish(board_, bound);
   board_.settle();
-  std::erase_if(decision.copies, [&](const Copy& copy) {
-    const auto ids = board_.of_expert(copy.expert);
-    return std::none_of(ids.begin(), ids.end(),
-                        [&](int id) { return board_.replica(id).worker == copy.to && board_.replica(id).tiles > 0; });
-  });
+  drop_idle(board_, decision.copies);
   const Nanos migration = migration_ns(decision.copies, request.placement.workers(), request.cost, request.workers);
   const Nanos exposed = limits_.gain_rule ? std::max<Nanos>(0, migration - request.window_ns) : 0;
   if (decision.copies.empty() || base - board_.max_load() - exposed < least_gain) {

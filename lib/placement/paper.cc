@@ -96,11 +96,7 @@ class PaperPolicy final : public Policy {
         if (time_.split(board_, bound) >= grown) board_.restore(saved_);
       }
     }
-    std::erase_if(copies, [&](const Copy& copy) {
-      const auto ids = board_.of_expert(copy.expert);
-      return std::none_of(ids.begin(), ids.end(),
-                          [&](int id) { return board_.replica(id).worker == copy.to && board_.replica(id).tiles > 0; });
-    });
+    drop_idle(board_, copies);
   }
 
   Limits limits_;

@@ -221,7 +221,7 @@ void Residents::list_candidates(const Request& request, Layer& layer) {
       if (from == to) continue;
       for (const int id : table_.of_worker(from)) {
         const int expert = table_.expert(id);
-        if (work_[id] == 0 || (!request.pinned.empty() && request.pinned[expert] != 0)) continue;
+        if (work_[id] == 0 || is_pinned(request, expert)) continue;
         bool there = false;
         for (int other = table_.first(expert); other < table_.first(expert + 1); ++other)
           there = there || table_.worker(other) == to;

@@ -58,14 +58,10 @@ Nanos slowest_ns(const Flow& flow, const Demand& demand, const Request& request,
     for (int id = first + 1, end = first + table.count(expert); id < end; ++id)
       activated[flow.worker(id)] += flow.part(id) > 0;
   }
-  const LayerCost& cost = request.cost;
   Nanos slowest = 0;
-  for (int w = 0; w < flow.workers(); ++w) {
-    Nanos ns = cost.ffn_ns(flow.load(w), activated[w]) - cost.c0_ns;
-    if (!request.workers.empty()) ns = ceil_div(ns * request.workers[w].slowdown_permille, 1000);
-    slowest = std::max(slowest, ns);
-  }
-  return cost.c0_ns + slowest;
+  for (int w = 0; w < flow.workers(); ++w)
+    slowest = std::max(slowest, ffn_ns(request.cost, request.workers, w, flow.load(w), activated[w]));
+  return slowest;
 }
 
 Nanos volume_bound_ns(const Demand& demand, const Request& request) {
