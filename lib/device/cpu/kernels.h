@@ -1,0 +1,72 @@
+#pragma once
+// The arithmetic of one machine's instruction set. Weights are bf16, packed (packed.h); everything else is float32.
+//
+// Every function here is batch-invariant: the value of an output row depends on its own input row and the weights
+// only, never on how many rows there are, where the row stands, how work is cut or on how many threads it runs. Within
+// one instruction set results are the same bits everywhere; between sets they differ by rounding.
+//
+// An activation is multiplied as the sum of two bf16 numbers (its rounding, and the rounding of what that leaves),
+// which keeps 16 bits of it: bf16 arithmetic without bf16 activations.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "device/cpu/packed.h"
+
+namespace afore::device::cpu {
+
+enum class Isa { scalar, avx2, avx512bf16 };
+const char* to_string(Isa isa);
+bool is_supported(Isa isa);  // by this processor and system
+Isa best_isa();
+Isa parse_isa(std::string_view name);  // Error{usage} for an unknown or unsupported one
+
+class ThreadPool;
+
+// Memory that calls reuse; one per thread that calls.
+class Scratch {
+ public:
+  // At least `bytes`, aligned to 64; valid until the next call with the same `slot`.
+  std::byte* get(int slot, std::size_t bytes);
+  ~Scratch();
+  Scratch() = default;
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+ private:
+  struct Block {
+    std::byte* data = nullptr;
+    std::size_t size = 0;
+  };
+  Block blocks_[8];
+};
+
+// One expert's part of a target: `rows` tokens, whose inputs and outputs lie anywhere.
+struct ExpertRows {
+  const std::byte* block = nullptr;  // packed expert (ExpertShape)
+  std::span<const float* const> x;   // [rows] -> hidden floats
+  std::span<float* const> y;         // [rows] -> hidden floats, overwritten; no two the same
+};
+
+class Kernels {
+ public:
+  static const Kernels& of(Isa isa);
+  virtual ~Kernels() = default;
+  virtual Isa isa() const = 0;
+
+  // y[r][n] = sum_k x[r][k] w[n][k]; strides in floats. `pool` may be null: the calling thread alone.
+  virtual void matmul(const float* x, std::int64_t x_stride, std::int64_t rows, const Packed& w, float* y,
+                      std::int64_t y_stride, Scratch& scratch, ThreadPool* pool) const = 0;
+  // y = down(silu(gate(x)) * up(x)) of each expert's rows. Rows of an expert are cut into tiles of kTileTokens.
+  virtual void expert_ffn(const ExpertShape& shape, std::span<const ExpertRows> experts, Scratch& scratch,
+                          ThreadPool* pool) const = 0;
+  // Sum of products in a fixed order of 16 lanes, then a fixed tree.
+  virtual float dot(const float* a, const float* b, std::int64_t n) const = 0;
+  // y += a * x
+  virtual void axpy(float a, const float* x, float* y, std::int64_t n) const = 0;
+  // y = x / rms(x) * weight
+  virtual void rms_norm(const float* x, const float* weight, float eps, float* y, std::int64_t n) const = 0;
+};
+
+}  // namespace afore::device::cpu
