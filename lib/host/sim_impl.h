@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "device/sim/copy_ports.h"
+#include "device/copy_ports.h"
 #include "device/sim/links.h"
 #include "host/event_queue.h"
 #include "host/sim_host.h"

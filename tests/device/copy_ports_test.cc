@@ -1,5 +1,5 @@
 // Copies over one out and one in port per worker, in list order.
-#include "device/sim/copy_ports.h"
+#include "device/copy_ports.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/cost_model.h"
-#include "device/sim/copy_ports.h"
+#include "device/copy_ports.h"
 
 namespace afore::device {
 

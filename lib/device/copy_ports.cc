@@ -1,4 +1,4 @@
-#include "device/sim/copy_ports.h"
+#include "device/copy_ports.h"
 
 #include "util/error.h"
 

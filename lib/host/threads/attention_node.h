@@ -1,0 +1,72 @@
+#pragma once
+// One attention worker: its actor, its cache and a thread that computes. Events as in FfnNode.
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "device/cpu/attention_side.h"
+#include "device/cpu/thread_pool.h"
+#include "pipeline/attention_worker.h"
+
+namespace afore::host {
+
+class ThreadEngine;
+
+class AttentionNode final : pipeline::AttentionWorker::Actions {
+ public:
+  AttentionNode(ThreadEngine& engine, int index);
+  ~AttentionNode();
+
+  void start();
+  void stop();
+
+  void on_work(const pipeline::WorkItem& item);
+  void on_outputs(const Target& target);
+
+  device::cpu::KvCache& cache() { return side_.cache(); }
+  // Of a microbatch; filled between its steps by who composes them.
+  device::cpu::StepState& step(int microbatch) { return steps_[microbatch]; }
+  // FFN workers that wrote to a partial combine of the microbatch's target.
+  std::vector<bool>& wrote(int microbatch) { return wrote_[microbatch]; }
+  std::int64_t gate_tokens() const { return side_.gate_tokens(); }  // when it is stopped
+
+ private:
+  struct Deed {
+    enum class Kind { demand, activations, item_done } kind;
+    Target target;
+    pipeline::WorkItem item;
+  };
+  template <class Event>
+  void react(Event&& event);
+  void perform(const Deed& deed);
+  void loop();
+  void compute(const pipeline::WorkItem& item, Nanos start_ns);
+
+  // Actions
+  void run_attention(int worker, const pipeline::WorkItem& item) override { give(item, worker); }
+  void run_sampling(int worker, const pipeline::WorkItem& item) override { give(item, worker); }
+  void send_activations(int worker, const Target& target) override;
+  void send_demand(int worker, const Target& target, std::span<const std::int64_t> counts) override;
+  void item_done(int worker, const pipeline::WorkItem& item) override;
+  void give(const pipeline::WorkItem& item, int worker);
+
+  ThreadEngine& engine_;
+  const int index_;
+  std::unique_ptr<device::cpu::ThreadPool> pool_;
+  device::cpu::AttentionSide side_;
+  std::vector<device::cpu::StepState> steps_;
+  std::vector<std::vector<bool>> wrote_;
+
+  std::mutex mutex_;
+  pipeline::AttentionWorker actor_;
+  std::vector<Deed> deeds_;
+  std::condition_variable job_ready_;
+  bool has_job_ = false;
+  pipeline::WorkItem job_;
+  Nanos job_start_ns_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace afore::host

@@ -1,0 +1,175 @@
+#pragma once
+// The four actors on threads of one process: what they send each other, the targets in flight, the plan ring in shared
+// memory, the copies between workers' memories, and what is measured. Public functions are called from the nodes'
+// threads with no node's mutex held, unless they say otherwise.
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "device/copy_ports.h"
+#include "device/sim/links.h"
+#include "host/threads/attention_node.h"
+#include "host/threads/ffn_node.h"
+#include "host/threads/options.h"
+#include "host/threads/scheduler_node.h"
+#include "host/threads/shared_ring.h"
+#include "host/threads/timer.h"
+#include "pipeline/coordinator.h"
+#include "pipeline/plan_source.h"
+#include "pipeline/run_metrics.h"
+
+namespace afore::host {
+
+class ThreadEngine final : pipeline::Coordinator::Actions {
+ public:
+  // All of them outlive the engine. Loads experts before it returns.
+  ThreadEngine(const ThreadOptions& options, const device::cpu::ExpertSource& source,
+               const device::cpu::AttentionWeights& weights, const pipeline::PlannerOptions& planner, ThreadSink sink);
+  ~ThreadEngine();
+
+  // For the thread that serves.
+  AttentionNode& attention(int worker) { return *attention_[worker]; }
+  void on_target(const Target& target, Phase phase, const Batch& batch, bool first_layer);
+  void end_step(int microbatch);
+  // Until the microbatch's step is sampled; false when `stop` was set before. Error: whatever failed on any thread, or
+  // the deadline passed.
+  bool wait_sampled(int microbatch, const volatile int* stop);
+  void wait_until(Nanos at_ns, const volatile int* stop);
+  Nanos now() const { return clock_.now(); }
+  Nanos copying_ns() const;
+  void stop();          // all threads; what is in flight is dropped
+  Summary summary();    // after stop(), without producer
+  std::int64_t gate_tokens() const;
+  std::int64_t copies_done() const { return copies_done_; }
+
+  // For the nodes.
+  const ThreadOptions& options() const { return options_; }
+  const device::cpu::Kernels& kernels() const { return kernels_; }
+  const device::cpu::ExpertSource& source() const { return source_; }
+  const device::cpu::AttentionWeights& weights() const { return weights_; }
+  const device::cpu::RotaryTable& rotary() const { return rotary_; }
+  std::unique_ptr<device::cpu::ThreadPool> make_pool() const;
+  std::int64_t arena_bytes() const;
+  std::int64_t slot_index(int layer, int slot) const;
+  const LayerPlacement& first_placement(int layer) const { return first_placements_.at(layer); }
+  std::span<const std::byte> slot(int worker, int layer, int slot) { return ffn_[worker]->slot(layer, slot); }
+  const std::byte* everywhere(int layer, int expert) const;  // for plans that own no slots
+
+  bool stopping() const { return stopping_.load(std::memory_order_acquire); }
+  void guard(const std::function<void()>& body);  // a thread's whole life: what it throws ends the run
+
+  void on_demand(int source, const Target& target, const std::vector<std::int64_t>& counts);
+  void on_activations(const Target& target);
+  void on_item_done(const pipeline::WorkItem& item);
+  void on_outputs(int worker, const Target& target);
+  void on_report(int worker, const Target& target, const pipeline::WorkerTimes& times);
+  std::span<device::cpu::StepState* const> parts(const Target& target);
+
+  void plan(const Demand& demand);         // by the scheduler's thread
+  bool publish(const Target& target);      // the same; false: the ring is full
+  pipeline::PlanPtr take_plan(int worker, std::int64_t serial);
+  std::uint32_t lane_word(int worker) const { return ring_.word(worker); }
+  void wait_lane(int worker, std::uint32_t seen, Nanos until_ns);
+  void wake_lane(int worker) { ring_.poke(worker); }
+
+  // With the caller's mutex held: post, release. Without: the rest.
+  void post_copy(const device::CopyKey& key, const Copy& copy, bool receives, int layer, int slot);
+  std::vector<device::CopyKey> release_copy(const device::CopyKey& key, bool receives);
+  void start_copy(const device::CopyKey& key);
+  Nanos on_copy_started(const Copy& copy, Nanos start_ns);  // when it may end
+  void on_copy_ended(const device::CopyKey& key, const Copy& copy);
+
+  // Paced runs: returns at `start_ns` + `ns` or later.
+  void pace(Nanos start_ns, Nanos ns);
+  Nanos paced_ffn_ns(int worker, const pipeline::PublishedPlan& plan) const;
+  Nanos paced_attention_ns(const pipeline::WorkItem& item) const;
+  Nanos paced_sampling_ns(const device::cpu::StepState& step) const;
+  void timeline(char pool, int worker, const char* lane, const char* op, const Target& target, Nanos start_ns);
+
+ private:
+  struct Flight {
+    Demand demand;
+    std::optional<Batch> batch;  // where it begins a step
+    std::int64_t serial = 0;
+    std::vector<device::cpu::StepState*> parts;  // by attention worker
+    std::vector<std::int64_t> tokens;
+    pipeline::PlanPtr plan;
+    bool published = false, sent = false;
+    int joined = 0, returned = 0, reported = 0;
+    Nanos ready_ns = 0, last_start_ns = 0, last_sent_ns = 0;
+  };
+  using FlightPtr = std::shared_ptr<Flight>;
+  struct News {  // for the output
+    enum class Kind { planned, observed, operation } kind;
+    std::optional<Batch> batch;
+    Demand demand;
+    pipeline::PlannedTarget planned;
+    Observed observed;
+    Operation operation;
+  };
+
+  int attention_count() const { return static_cast<int>(options_.cluster.attention_workers); }
+  int ffn_count() const { return static_cast<int>(options_.cluster.ffn_workers); }
+  FlightPtr flight(const Target& target);
+  void start_a2f(const FlightPtr& flight);
+  void return_outputs(const FlightPtr& flight);
+  void fail(std::exception_ptr error);
+  void throw_failure();
+  void tell(News news);
+  void deliver_news();
+
+  // Coordinator, with its mutex held
+  void dispatch(const Demand& demand, const Batch& batch, const pipeline::WorkItem& item) override;
+  void step_done(std::int64_t step, int microbatch) override;
+
+  ThreadOptions options_;
+  ThreadSink sink_;
+  const device::cpu::Kernels& kernels_;
+  const device::cpu::ExpertSource& source_;
+  const device::cpu::AttentionWeights& weights_;
+  device::cpu::RotaryTable rotary_;
+  WallClock clock_;
+  std::unique_ptr<pipeline::PlanSource> plans_;
+  std::optional<pipeline::PlannedTarget> just_planned_;  // by plans_, for plan()
+  std::map<int, LayerPlacement> first_placements_;
+  std::map<int, int> ordinals_;  // of MoE layers
+  std::vector<device::cpu::Block> everywhere_;
+
+  std::mutex coordinator_mutex_;
+  pipeline::Coordinator coordinator_;
+
+  std::mutex flights_mutex_;
+  std::map<Target, FlightPtr> flights_;
+  std::int64_t next_serial_ = 0;
+  std::map<int, bool> first_layer_;  // of the target that on_target() brings
+
+  std::mutex ports_mutex_;
+  device::CopyPorts ports_;
+  std::map<device::CopyKey, CopyRoute> routes_;
+
+  std::mutex links_mutex_;
+  device::SimLinks links_;  // paced runs
+
+  mutable std::mutex metrics_mutex_;
+  pipeline::RunMetrics metrics_;
+  std::atomic<std::int64_t> copies_done_{0};
+
+  std::mutex serve_mutex_;
+  std::condition_variable serve_changed_;
+  std::vector<std::int64_t> sampled_;  // steps of each microbatch that are done
+  std::vector<std::int64_t> awaited_;
+  std::vector<News> news_;
+  std::exception_ptr failure_;
+
+  std::atomic<bool> stopping_{false};
+  SharedRing ring_;
+  std::atomic<bool> ring_was_full_{false};
+  std::unique_ptr<Timer> timer_;  // paced runs
+  std::unique_ptr<SchedulerNode> scheduler_;
+  std::vector<std::unique_ptr<AttentionNode>> attention_;
+  std::vector<std::unique_ptr<FfnNode>> ffn_;
+};
+
+}  // namespace afore::host

@@ -1,0 +1,247 @@
+#include "host/threads/ffn_node.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "host/threads/engine.h"
+#include "util/error.h"
+
+namespace afore::host {
+namespace {
+
+// A large expert moves in pieces, so that plans are taken in between.
+constexpr std::size_t kCopyPieceBytes = 256 << 10;
+
+device::CopyKey key_of(const pipeline::CopyId& id) { return {id.serial, id.index}; }
+
+}  // namespace
+
+FfnNode::FfnNode(ThreadEngine& engine, int index)
+    : engine_(engine),
+      index_(index),
+      arena_(engine.arena_bytes()),
+      pool_(engine.make_pool()),
+      experts_(engine.kernels(), engine.source().shape(), static_cast<int>(engine.options().model.top_k), pool_.get()),
+      actor_(index, engine.options().overlap, *this) {
+  arena_.cut(static_cast<std::int64_t>(engine.source().shape().bytes()));
+  for (const int layer : engine.options().model.moe_layers) actor_.set_placement(layer, engine.first_placement(layer));
+}
+
+FfnNode::~FfnNode() { stop(); }
+
+void FfnNode::start() {
+  compute_thread_ = std::thread([this] { engine_.guard([this] { compute_loop(); }); });
+  lane_thread_ = std::thread([this] { engine_.guard([this] { lane_loop(); }); });
+}
+
+void FfnNode::wait_loaded() {
+  std::unique_lock lock(mutex_);
+  loaded_changed_.wait(lock, [this] { return loaded_ || engine_.stopping(); });
+}
+
+void FfnNode::stop() {
+  {
+    const std::lock_guard lock(mutex_);  // so that nobody is between looking and waiting
+  }
+  job_ready_.notify_all();
+  loaded_changed_.notify_all();
+  engine_.wake_lane(index_);
+  if (compute_thread_.joinable()) compute_thread_.join();
+  if (lane_thread_.joinable()) lane_thread_.join();
+}
+
+std::span<std::byte> FfnNode::slot(int layer, int slot) { return arena_.slot(engine_.slot_index(layer, slot)); }
+
+template <class Event>
+void FfnNode::react(Event&& event) {
+  std::vector<Deed> deeds;
+  {
+    const std::lock_guard lock(mutex_);
+    event(engine_.now());
+    deeds.swap(deeds_);
+  }
+  for (const Deed& deed : deeds) perform(deed);
+}
+
+void FfnNode::perform(const Deed& deed) {
+  switch (deed.kind) {
+    case Deed::Kind::done_at_once:
+      react([&](Nanos now) {
+        taken_.pop_front();
+        actor_.on_ffn_done(now, deed.target);
+      });
+      break;
+    case Deed::Kind::outputs: engine_.on_outputs(index_, deed.target); break;
+    case Deed::Kind::report: engine_.on_report(index_, deed.target, deed.times); break;
+    case Deed::Kind::start_copy: engine_.start_copy(deed.key); break;
+  }
+}
+
+void FfnNode::on_activations(const Target& target) {
+  react([&](Nanos now) { actor_.on_activations(now, target); });
+}
+
+void FfnNode::on_plans_available() {
+  {
+    const std::lock_guard lock(lane_mutex_);
+    ++plans_available_;
+  }
+  engine_.wake_lane(index_);
+}
+
+void FfnNode::on_copy_ready(const device::CopyKey& key, const CopyRoute& route) {
+  {
+    const std::lock_guard lock(lane_mutex_);
+    ready_.emplace_back(key, route);
+  }
+  engine_.wake_lane(index_);
+}
+
+void FfnNode::on_copy_done(const device::CopyKey& key, bool receives) {
+  react([&](Nanos now) { actor_.on_copy_done(now, {key.first, key.second}, receives); });
+}
+
+void FfnNode::post_copy(int, const pipeline::CopyId& id, const Copy& copy, bool receives, int layer, int slot) {
+  engine_.post_copy(key_of(id), copy, receives, layer, slot);
+}
+
+void FfnNode::release_copy(int, const pipeline::CopyId& id, bool receives) {
+  for (const device::CopyKey& key : engine_.release_copy(key_of(id), receives))
+    deeds_.push_back({Deed::Kind::start_copy, {}, {}, key});
+}
+
+void FfnNode::run_ffn(int, const Target& target, std::int64_t, std::int64_t activated, std::span<const int> slots) {
+  AFORE_CHECK(!has_job_ && !taken_.empty() && taken_.front()->plan.target == target, "a worker computes out of order");
+  if (activated == 0 && !engine_.options().paced) {  // nothing here: no need to wake anybody
+    deeds_.push_back({Deed::Kind::done_at_once, target, {}, {}});
+    return;
+  }
+  has_job_ = true;
+  job_.target = target;
+  job_.plan = taken_.front();
+  job_.slots.assign(slots.begin(), slots.end());
+  job_.start_ns = engine_.now();
+  job_ready_.notify_one();
+}
+
+void FfnNode::send_outputs(int, const Target& target) { deeds_.push_back({Deed::Kind::outputs, target, {}, {}}); }
+
+void FfnNode::report(int, const Target& target, const pipeline::WorkerTimes& times) {
+  deeds_.push_back({Deed::Kind::report, target, times, {}});
+}
+
+void FfnNode::load() {
+  for (const int layer : engine_.options().model.moe_layers) {
+    const LayerPlacement& map = engine_.first_placement(layer);
+    for (int s = 0; s < map.slots_per_worker() && !engine_.stopping(); ++s)
+      if (const int expert = map.expert_at(index_, s); expert != kNoExpert)
+        engine_.source().load(layer, expert, slot(layer, s).data());
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    loaded_ = true;
+  }
+  loaded_changed_.notify_all();
+}
+
+void FfnNode::compute_loop() {
+  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+  load();
+  Job job;
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      job_ready_.wait(lock, [this] { return has_job_ || engine_.stopping(); });
+      if (engine_.stopping()) return;
+      std::swap(job, job_);
+      has_job_ = false;
+    }
+    compute(job);
+    if (engine_.stopping()) return;
+    react([&](Nanos now) {
+      taken_.pop_front();
+      actor_.on_ffn_done(now, job.target);
+    });
+  }
+}
+
+void FfnNode::compute(const Job& job) {
+  const auto planned = job.plan->of(index_);
+  shares_.clear();
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    const std::byte* block = job.plan->plan.is_virtual ? engine_.everywhere(job.target.layer, planned[i].expert)
+                                                       : slot(job.target.layer, job.slots[i]).data();
+    shares_.push_back({planned[i].expert, planned[i].first, planned[i].tokens, block});
+  }
+  experts_.run(engine_.parts(job.target), shares_, engine_.options().combine, index_);
+  engine_.pace(job.start_ns, engine_.paced_ffn_ns(index_, *job.plan));
+  engine_.timeline('F', index_, "compute", "expert_ffn", job.target, job.start_ns);
+}
+
+// Takes plans as they become available, and moves one copy at a time.
+void FfnNode::lane_loop() {
+  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+  while (!engine_.stopping()) {
+    const std::uint32_t seen = engine_.lane_word(index_);
+    const bool took = take_plan();
+    const bool moved = advance_copy();
+    const bool started = start_copy();
+    if (took || moved || started) continue;
+    engine_.wait_lane(index_, seen, moving_ ? moving_->end_ns : engine_.now() + engine_.options().deadline_ns);
+  }
+}
+
+bool FfnNode::take_plan() {
+  {
+    const std::lock_guard lock(lane_mutex_);
+    if (plans_taken_ == plans_available_) return false;
+    ++plans_taken_;
+  }
+  pipeline::PlanPtr plan = engine_.take_plan(index_, next_serial_);
+  ++next_serial_;
+  react([&](Nanos now) {
+    taken_.push_back(plan);
+    actor_.on_plan(now, plan);
+  });
+  return true;
+}
+
+bool FfnNode::start_copy() {
+  if (moving_) return false;
+  {
+    const std::lock_guard lock(lane_mutex_);
+    if (ready_.empty()) return false;
+    moving_.emplace();
+    std::tie(moving_->key, moving_->route) = ready_.front();
+    ready_.pop_front();
+  }
+  react([&](Nanos now) {
+    moving_->start_ns = now;
+    actor_.on_copy_started(now, {moving_->key.first, moving_->key.second});
+  });
+  moving_->end_ns = engine_.on_copy_started(moving_->route.copy, moving_->start_ns);
+  return true;
+}
+
+bool FfnNode::advance_copy() {
+  if (!moving_) return false;
+  const CopyRoute& route = moving_->route;
+  const std::span<const std::byte> from = engine_.slot(route.copy.from, route.target.layer, route.from_slot);
+  const std::span<std::byte> to = slot(route.target.layer, route.to_slot);
+  if (moving_->bytes < to.size()) {
+    const std::size_t piece = std::min(kCopyPieceBytes, to.size() - moving_->bytes);
+    std::memcpy(to.data() + moving_->bytes, from.data() + moving_->bytes, piece);
+    moving_->bytes += piece;
+    return true;
+  }
+  if (engine_.now() < moving_->end_ns) return false;
+  const Moving done = *moving_;
+  moving_.reset();
+  engine_.timeline('F', index_, "copy", "copy_expert", done.route.target, done.start_ns);
+  engine_.on_copy_ended(done.key, done.route.copy);
+  return true;
+}
+
+}  // namespace afore::host

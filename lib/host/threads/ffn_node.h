@@ -1,0 +1,112 @@
+#pragma once
+// One FFN worker: its actor, its memory of expert weights, a thread that computes and a thread that takes plans and
+// copies replicas. The actor is run by whoever brings an event, under the node's mutex; what it wants done outside is
+// done after the mutex is released, so that no two nodes' mutexes are held at once.
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "device/copy_ports.h"
+#include "device/cpu/expert_side.h"
+#include "device/cpu/thread_pool.h"
+#include "migrate/arena.h"
+#include "pipeline/ffn_worker.h"
+
+namespace afore::host {
+
+class ThreadEngine;
+
+// A copy, and the slots that its two ends' actors named when they posted it.
+struct CopyRoute {
+  Copy copy;
+  Target target;  // of the plan that lists it
+  int from_slot = -1, to_slot = -1;
+};
+
+class FfnNode final : pipeline::FfnWorker::Actions {
+ public:
+  FfnNode(ThreadEngine& engine, int index);
+  ~FfnNode();
+
+  // Loads the experts that the layers' first maps put here, then serves.
+  void start();
+  void wait_loaded();
+  void stop();
+
+  void on_activations(const Target& target);
+  void on_plans_available();  // one more plan may be taken
+  void on_copy_ready(const device::CopyKey& key, const CopyRoute& route);
+  void on_copy_done(const device::CopyKey& key, bool receives);
+
+  // The slot's bytes; whoever reads or writes them is told to by the actors.
+  std::span<std::byte> slot(int layer, int slot);
+
+ private:
+  struct Job {  // of the computing thread
+    Target target;
+    pipeline::PlanPtr plan;
+    std::vector<int> slots;
+    Nanos start_ns = 0;
+  };
+  struct Deed {  // to do when the mutex is released
+    enum class Kind { done_at_once, outputs, report, start_copy } kind;
+    Target target;
+    pipeline::WorkerTimes times;
+    device::CopyKey key;
+  };
+  struct Moving {  // the copy that this worker receives now
+    device::CopyKey key;
+    CopyRoute route;
+    std::size_t bytes = 0;  // moved so far
+    Nanos start_ns = 0, end_ns = 0;
+  };
+
+  template <class Event>
+  void react(Event&& event);
+  void perform(const Deed& deed);
+  void load();
+  void compute_loop();
+  void compute(const Job& job);
+  void lane_loop();
+  bool take_plan();
+  bool start_copy();
+  bool advance_copy();  // false: nothing to do before moving_->end_ns
+
+  // Actions
+  void post_copy(int worker, const pipeline::CopyId& id, const Copy& copy, bool receives, int layer, int slot) override;
+  void release_copy(int worker, const pipeline::CopyId& id, bool receives) override;
+  void run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated,
+               std::span<const int> slots) override;
+  void send_outputs(int worker, const Target& target) override;
+  void report(int worker, const Target& target, const pipeline::WorkerTimes& times) override;
+
+  ThreadEngine& engine_;
+  const int index_;
+  migrate::Arena arena_;
+  std::unique_ptr<device::cpu::ThreadPool> pool_;
+  device::cpu::ExpertSide experts_;
+  std::vector<device::cpu::RowShare> shares_;
+
+  std::mutex mutex_;  // of the actor and what it touches
+  pipeline::FfnWorker actor_;
+  std::vector<Deed> deeds_;
+  std::deque<pipeline::PlanPtr> taken_;  // plans taken, not finished
+  std::int64_t next_serial_ = 0;
+  std::condition_variable job_ready_;
+  bool has_job_ = false;
+  Job job_;
+
+  std::mutex lane_mutex_;
+  std::int64_t plans_available_ = 0, plans_taken_ = 0;
+  std::deque<std::pair<device::CopyKey, CopyRoute>> ready_;  // copies into this worker that may start
+  std::optional<Moving> moving_;                        // of the lane's thread alone
+
+  bool loaded_ = false;  // under mutex_
+  std::condition_variable loaded_changed_;
+  std::thread compute_thread_, lane_thread_;
+};
+
+}  // namespace afore::host

@@ -1,0 +1,34 @@
+#pragma once
+// What a run of the actors on threads is given, and what it tells.
+#include <functional>
+#include <optional>
+
+#include "core/records.h"
+#include "device/cpu/attention_side.h"
+#include "pipeline/planner.h"
+
+namespace afore::host {
+
+struct ThreadOptions {
+  ModelSpec model;      // model_spec() of the checkpoint's config
+  ClusterSpec cluster;  // all fields present; tile_tokens is device::cpu::kTileTokens
+  LayerCost layer_cost;
+  PipelineCost pipeline_cost;
+  bool overlap = true;
+  bool paced = false;  // an operation lasts at least what the costs say
+  device::cpu::Isa isa = device::cpu::Isa::scalar;
+  device::cpu::Combine combine = device::cpu::Combine::exact;
+  std::int64_t kv_budget_tokens = 0;  // of each attention worker
+  int worker_threads = 1;             // that each worker computes with
+  Nanos deadline_ns = 120'000'000'000;  // for any wait; then the run fails, naming what it waited for
+};
+
+// In the order of the output stream; called by the thread that serves, when it waits. Every function may be empty.
+struct ThreadSink {
+  // A target with its plan; `batch` where it begins a microbatch's step.
+  std::function<void(const Batch* batch, const Demand&, const pipeline::PlannedTarget&)> planned;
+  std::function<void(const Observed&)> observed;
+  std::function<void(const Operation&)> operation;
+};
+
+}  // namespace afore::host
