@@ -162,22 +162,66 @@ const ServingStep& ServingBatcher::compose(Nanos now, int microbatch) {
   return step;
 }
 
+const Chunk* ServingBatcher::chunk_under_way(int slot) const {
+  if (slots_[slot].microbatch < 0) return nullptr;
+  const Microbatch& mine = microbatches_[slots_[slot].microbatch];
+  if (!mine.composed) return nullptr;
+  const auto chunk = std::find_if(mine.step.chunks.begin(), mine.step.chunks.end(),
+                                  [&](const Chunk& candidate) { return candidate.slot == slot; });
+  return chunk == mine.step.chunks.end() ? nullptr : &*chunk;
+}
+
+void ServingBatcher::stop(int slot) {
+  const Chunk* chunk = chunk_under_way(slot);
+  AFORE_CHECK(chunk != nullptr && chunk->samples, "a request is stopped that samples no token now");
+  slots_[slot].stopped = true;
+}
+
 std::span<const int> ServingBatcher::complete(int microbatch) {
   Microbatch& mine = microbatches_[microbatch];
   AFORE_CHECK(mine.composed, "a step is complete that was not composed");
   mine.composed = false;
   mine.finished.clear();
+  const auto ended = [&](int slot) {
+    const Served& request = slots_[slot];
+    return request.cancelled || request.stopped || request.sampled == request.output_tokens;
+  };
+  bool any = false;
   for (const Chunk& chunk : mine.step.chunks) {
     Served& request = slots_[chunk.slot];
     request.computed += chunk.tokens;
-    if (!chunk.samples) continue;
-    request.sampled += 1;
-    if (request.sampled == request.output_tokens) mine.finished.push_back(chunk.slot);
+    request.sampled += chunk.samples ? 1 : 0;
+    if (!ended(chunk.slot)) continue;
+    any = true;
+    if (!request.cancelled) mine.finished.push_back(chunk.slot);
   }
-  if (mine.finished.empty()) return mine.finished;
-  std::erase_if(mine.running, [&](int slot) { return slots_[slot].sampled == slots_[slot].output_tokens; });
-  for (const int slot : mine.finished) leave(slot);
+  if (!any) return mine.finished;
+  std::erase_if(mine.running, ended);
+  for (const Chunk& chunk : mine.step.chunks) {
+    if (!ended(chunk.slot)) continue;
+    leave(chunk.slot);
+    if (slots_[chunk.slot].cancelled) release(chunk.slot);
+  }
   return mine.finished;
+}
+
+void ServingBatcher::cancel(int slot) {
+  Served& request = slots_[slot];
+  AFORE_CHECK(!request.cancelled, "a request is cancelled twice");
+  if (request.microbatch < 0) {
+    const auto queued = std::find(queue_.begin(), queue_.end(), slot);
+    AFORE_CHECK(queued != queue_.end(), "a request is cancelled that has ended");
+    queue_.erase(queued);
+  } else if (chunk_under_way(slot) != nullptr) {
+    request.cancelled = true;
+    return;
+  } else {
+    const auto ended = std::erase(microbatches_[request.microbatch].running, slot);
+    AFORE_CHECK(ended == 1, "a request is cancelled that has ended");
+    leave(slot);
+  }
+  request.cancelled = true;
+  release(slot);
 }
 
 std::vector<GivenUp> ServingBatcher::take_given_up() { return std::exchange(given_up_, {}); }

@@ -17,6 +17,8 @@
 // Overload. Refused at arrival: what no attention worker could ever hold, and whatever finds the queue full. Refused
 // later: what has waited max_queue_ns. A request that is not complete timeout_ns after its arrival is given up when its
 // microbatch composes the next time.
+//
+// Early ends. A request may end with any token it samples (stop()), and its client may go away (cancel()).
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -50,6 +52,7 @@ struct Served {
   std::int64_t computed = 0;  // tokens in the KV cache
   std::int64_t sampled = 0;   // output tokens so far
   int microbatch = -1, attention_worker = -1;
+  bool stopped = false, cancelled = false;  // by stop(); by cancel(), in the step under way
 };
 
 // `tokens` of a request from position `first` on (the prompt's first token is 0); samples when it reaches the end of
@@ -92,9 +95,16 @@ class ServingBatcher {
   // The next step of a microbatch whose last one is complete; no chunks: it has nothing to do. Valid until the next
   // call for this microbatch. Also ends what has waited or run too long, see given_up().
   const ServingStep& compose(Nanos now, int microbatch);
+  // The token that the request samples in the step under way ends it: complete() returns it, however many it may have
+  // had left.
+  void stop(int slot);
   // Its tokens are sampled. Returns the slots of the requests that are complete, in order; they stay readable until
   // release().
   std::span<const int> complete(int microbatch);
+  // Nobody wants the rest of a queued or running request. Its place, its memory and its slot are free at once, or with
+  // complete() where it is in the step under way; neither complete() nor take_given_up() tells it, and it is not
+  // released.
+  void cancel(int slot);
   // Ended by offer() or compose() since the last call of take_given_up(); readable until release().
   std::vector<GivenUp> take_given_up();
   void release(int slot);  // of a complete or given up request
@@ -121,7 +131,8 @@ class ServingBatcher {
   static std::int64_t kv_tokens_of(const Served& request);
   void expire_running(Nanos now, Microbatch& microbatch);
   bool admit_head(Nanos now, int microbatch);
-  void leave(int slot);  // a running request's memory and place
+  void leave(int slot);                          // a running request's memory and place
+  const Chunk* chunk_under_way(int slot) const;  // nullptr: the request is not in a step that is composed
   void add_chunk(int slot, std::int64_t tokens, ServingStep& step);
   Nanos wait_ends(const Served& request) const;
 

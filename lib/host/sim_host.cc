@@ -265,7 +265,8 @@ void SimHost::Impl::start_copies(const std::vector<device::CopyKey>& started) {
   }
 }
 
-void SimHost::Impl::run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated) {
+void SimHost::Impl::run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated,
+                            std::span<const int>) {
   const Nanos end = now() + ffn_ns(options.layer_cost, options.cluster.workers, worker, tiles, activated);
   timeline("F", worker, "compute", "expert_ffn", target, now(), end);
   events.push(clock.notices('F', worker, FaultClock::Lane::compute, end),

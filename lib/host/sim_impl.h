@@ -137,11 +137,12 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
   void start_planning(const Demand& demand) override;
   bool publish(const Target& target) override;
   // FfnWorker
-  void post_copy(int, const CopyId& id, const Copy& copy, bool receives) override {
+  void post_copy(int, const CopyId& id, const Copy& copy, bool receives, int, int) override {
     ports.post({id.serial, id.index}, copy, receives);
   }
   void release_copy(int, const CopyId& id, bool receives) override;
-  void run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated) override;
+  void run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated,
+               std::span<const int> slots) override;
   void send_outputs(int worker, const Target& target) override;
   void report(int worker, const Target& target, const pipeline::WorkerTimes& times) override;
 

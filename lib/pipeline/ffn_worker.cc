@@ -42,15 +42,19 @@ void FfnWorker::on_reload(int layer, int slot, const CopyId& id) {
 }
 
 // Staging is last, so a regular slot is found first.
-FfnWorker::Slot* FfnWorker::find_slot(Layer& layer, int expert) {
-  for (Slot& slot : layer.slots)
-    if (slot.expert == expert) return &slot;
-  return nullptr;
+int FfnWorker::find_slot(const Layer& layer, int expert) {
+  for (std::size_t slot = 0; slot < layer.slots.size(); ++slot)
+    if (layer.slots[slot].expert == expert) return static_cast<int>(slot);
+  return kNoSlot;
+}
+
+int FfnWorker::slot_index(const Layer& layer, const Copy& copy) {
+  return copy.slot == kStagingSlot ? static_cast<int>(layer.slots.size()) - 1 : copy.slot;
 }
 
 FfnWorker::Slot& FfnWorker::slot_of(const Transfer& transfer) {
   Layer& layer = layers_.at(transfer.layer);
-  return transfer.copy.slot == kStagingSlot ? layer.slots.back() : layer.slots[transfer.copy.slot];
+  return layer.slots[slot_index(layer, transfer.copy)];
 }
 
 void FfnWorker::on_plan(Nanos now, const PlanPtr& plan) {
@@ -85,24 +89,27 @@ void FfnWorker::post_copies(Nanos now, Pending& pending) {
   pending.posted = true;
   const PublishedPlan& plan = *pending.plan;
   if (plan.plan.is_virtual) return;
-  Layer& layer = layers_[plan.plan.target.layer];
+  const int layer_index = plan.plan.target.layer;
+  Layer& layer = layers_[layer_index];
   AFORE_CHECK(!layer.slots.empty(), "a plan names a layer without a placement");
   for (std::size_t i = 0; i < plan.plan.copies.size(); ++i) {
     const Copy& copy = plan.plan.copies[i];
     const CopyId id{plan.serial, static_cast<int>(i)};
     if (copy.from == index_) {
-      Slot* source = find_slot(layer, copy.expert);
-      AFORE_CHECK(source != nullptr, "a copy leaves a worker that does not hold the expert");
-      outgoing_[id] = {copy, plan.plan.target.layer, now, false, -1, source->incoming, {}};
-      source->last_reader = id;
-      actions_.post_copy(index_, id, copy, false);
+      const int slot = find_slot(layer, copy.expert);
+      AFORE_CHECK(slot != kNoSlot, "a copy leaves a worker that does not hold the expert");
+      Slot& source = layer.slots[slot];
+      outgoing_[id] = {copy, layer_index, now, false, -1, source.incoming, {}};
+      source.last_reader = id;
+      actions_.post_copy(index_, id, copy, false, layer_index, slot);
     }
     if (copy.to == index_) {
-      Slot& slot = copy.slot == kStagingSlot ? layer.slots.back() : layer.slots[copy.slot];
-      incoming_[id] = {copy, plan.plan.target.layer, now, false, slot.last_user, slot.last_reader, {}};
-      slot.expert = copy.expert;
-      slot.incoming = id;
-      actions_.post_copy(index_, id, copy, true);
+      const int slot = slot_index(layer, copy);
+      Slot& filled = layer.slots[slot];
+      incoming_[id] = {copy, layer_index, now, false, filled.last_user, filled.last_reader, {}};
+      filled.expert = copy.expert;
+      filled.incoming = id;
+      actions_.post_copy(index_, id, copy, true, layer_index, slot);
     }
   }
   bind_uses(pending);
@@ -113,11 +120,11 @@ void FfnWorker::bind_uses(Pending& pending) {
   const PublishedPlan& plan = *pending.plan;
   Layer& layer = layers_[plan.plan.target.layer];
   for (const PublishedPlan::Share& share : plan.of(index_)) {
-    Slot* slot = find_slot(layer, share.expert);
-    AFORE_CHECK(slot != nullptr, "a plan gives work to a worker that does not hold the expert");
-    slot->last_user = plan.serial;
-    pending.uses.emplace_back(slot, share.expert);
-    const auto awaited = incoming_.find(slot->incoming);
+    const int slot = find_slot(layer, share.expert);
+    AFORE_CHECK(slot != kNoSlot, "a plan gives work to a worker that does not hold the expert");
+    layer.slots[slot].last_user = plan.serial;
+    pending.slots.push_back(slot);
+    const auto awaited = incoming_.find(layer.slots[slot].incoming);
     if (awaited == incoming_.end()) continue;
     awaited->second.awaited_by.push_back(plan.serial);
     pending.copies_awaited += 1;
@@ -182,12 +189,14 @@ void FfnWorker::start_next(Nanos now) {
   }
   if (head.copies_awaited > 0) return;
   AFORE_CHECK(now == std::max(head.free_ns, head.copy_end_ns), "a target starts neither when free nor when copied");
-  for (const auto& [slot, expert] : head.uses)
-    AFORE_CHECK(slot->complete == expert, "a target starts before a replica it uses is complete");
+  const Target& target = head.plan->plan.target;
+  const auto shares = head.plan->of(index_);
+  for (std::size_t i = 0; i < head.slots.size(); ++i)
+    AFORE_CHECK(layers_.at(target.layer).slots[head.slots[i]].complete == shares[i].expert,
+                "a target starts before a replica it uses is complete");
   running_ = true;
   started_ns_ = now;
-  const auto shares = head.plan->of(index_);
-  actions_.run_ffn(index_, head.plan->plan.target, head.plan->tiles[index_], static_cast<std::int64_t>(shares.size()));
+  actions_.run_ffn(index_, target, head.plan->tiles[index_], static_cast<std::int64_t>(shares.size()), head.slots);
 }
 
 void FfnWorker::on_ffn_done(Nanos now, const Target& target) {

@@ -30,10 +30,14 @@ class FfnWorker {
    public:
     virtual ~Actions() = default;
     // Both ends post a copy, in list order per end; it runs when it leads both ends' queues and both have released it.
-    virtual void post_copy(int worker, const CopyId& id, const Copy& copy, bool receives) = 0;
+    // `slot` is this end's: the one that is read where it sends, the one that is filled where it receives; numbered as
+    // inventory() has them, staging last.
+    virtual void post_copy(int worker, const CopyId& id, const Copy& copy, bool receives, int layer, int slot) = 0;
     virtual void release_copy(int worker, const CopyId& id, bool receives) = 0;
-    virtual void run_ffn(int worker, const Target& target, std::int64_t tiles,
-                         std::int64_t activated) = 0;  // -> on_ffn_done
+    // -> on_ffn_done. `slots`: where the weights of each share of the plan's of(worker) are, in that order; none for
+    // virtual plans, which own no slots.
+    virtual void run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated,
+                         std::span<const int> slots) = 0;
     virtual void send_outputs(int worker, const Target& target) = 0;
     virtual void report(int worker, const Target& target, const WorkerTimes& times) = 0;
   };
@@ -73,7 +77,7 @@ class FfnWorker {
     PlanPtr plan;
     Nanos taken_ns = 0;
     bool posted = false;
-    std::vector<std::pair<const Slot*, int>> uses;  // the slots it works in, and for which expert
+    std::vector<int> slots;  // it works in, by share
     std::int64_t copies_awaited = 0;
     Nanos copy_end_ns = -1;  // last awaited copy, -1 = none
     Nanos slot_wait_ns = 0;
@@ -95,8 +99,9 @@ class FfnWorker {
   void release_ready(Nanos now);
   bool can_release(const Transfer& transfer, bool receives) const;
   void start_next(Nanos now);
-  Slot* find_slot(Layer& layer, int expert);
-  Slot& slot_of(const Transfer& transfer);  // that it fills
+  static int find_slot(const Layer& layer, int expert);         // kNoSlot: it is not here
+  static int slot_index(const Layer& layer, const Copy& copy);  // that it fills
+  Slot& slot_of(const Transfer& transfer);                      // that it fills
 
   int index_;
   bool overlap_;

@@ -24,10 +24,14 @@ struct WorkItem {
 
 // What a worker needs of one plan, shared by all and immutable after publication.
 struct PublishedPlan {
+  // Of an expert's tokens of the target, numbered from 0 in one order on all workers, those from `first` on. The shares
+  // of an expert cut its numbers without gap or overlap: its workers in rank order, the primary last; those of a
+  // virtual plan, which has no primaries, in rank order.
   struct Share {
     int expert = 0;
     std::int64_t tiles = 0;
     std::int64_t tokens = 0;
+    std::int64_t first = 0;
   };
   Plan plan;
   Phase phase = Phase::decode;

@@ -10,13 +10,16 @@ std::string copy_name(const CopyId& id) { return std::to_string(id.serial) + "."
 
 class Recorder final : public FfnWorker::Actions {
  public:
-  void post_copy(int, const CopyId& id, const Copy&, bool receives) override {
+  void post_copy(int, const CopyId& id, const Copy&, bool receives, int layer, int slot) override {
     log.push_back("post " + copy_name(id) + (receives ? " in" : " out"));
+    ends.push_back(copy_name(id) + " layer " + std::to_string(layer) + " slot " + std::to_string(slot));
   }
   void release_copy(int, const CopyId& id, bool receives) override {
     log.push_back("release " + copy_name(id) + (receives ? " in" : " out"));
   }
-  void run_ffn(int, const Target& target, std::int64_t tiles, std::int64_t activated) override {
+  void run_ffn(int, const Target& target, std::int64_t tiles, std::int64_t activated,
+               std::span<const int> used) override {
+    slots.assign(used.begin(), used.end());
     log.push_back("run " + name(target) + " " + std::to_string(tiles) + " of " + std::to_string(activated));
   }
   void send_outputs(int, const Target& target) override { log.push_back("send " + name(target)); }
@@ -24,6 +27,8 @@ class Recorder final : public FfnWorker::Actions {
   Log take() { return std::exchange(log, {}); }
 
   Log log;
+  Log ends;                // of the copies posted
+  std::vector<int> slots;  // of the last run
   WorkerTimes times;
 };
 
@@ -176,6 +181,44 @@ TEST_F(FfnWorkerTest, VirtualPlansNeedNoPlacement) {
   worker.on_plan(0, plan);
   worker.on_activations(5, {0, 9, 0});
   EXPECT_EQ(recorder.take(), Log{"run 0:9:0 3 of 1"});
+}
+
+using Slots = std::vector<int>;
+
+// Slots: 0 its own expert, 1 the free one, 2 staging.
+TEST_F(FfnWorkerTest, ACopyIsPostedWithTheSlotOfItsOwnEnd) {
+  worker.on_plan(0, published(0, kA, {{0, 0, 1, 1}, {1, 1, 0, 1}, {0, 1, 2, 1}, {2, 2, 1, -1}}, {}, 3));
+  EXPECT_EQ(recorder.ends,
+            (Log{"0.0 layer 1 slot 1", "0.1 layer 1 slot 0", "0.2 layer 1 slot 1", "0.3 layer 1 slot 2"}));
+}
+
+TEST_F(FfnWorkerTest, ATargetRunsWithTheSlotOfEachShare) {
+  worker.on_plan(0, published(0, kA, {{0, 0, 1, 1}, {2, 2, 1, -1}}, {{0, 1, 1}, {1, 1, 1}, {2, 1, 1}}, 3));
+  worker.on_copy_done(5, {0, 0}, true);
+  worker.on_copy_done(9, {0, 1}, true);
+  worker.on_activations(10, kA);
+  EXPECT_EQ(recorder.slots, (Slots{1, 0, 2}));
+  // The slot of a share is that of its own plan, whatever later plans make of it.
+  worker.on_plan(20, published(1, kB, {}, {{0, 1, 1}}, 3));
+  worker.on_plan(20, published(2, kC, {{2, 2, 1, 1}}, {{2, 1, 1}}, 3));
+  worker.on_activations(30, kB);
+  worker.on_ffn_done(40, kA);
+  EXPECT_EQ(recorder.slots, Slots{1});
+  worker.on_ffn_done(50, kB);
+  worker.on_copy_started(50, {2, 0});
+  worker.on_copy_done(60, {2, 0}, true);
+  worker.on_activations(70, kC);
+  EXPECT_EQ(recorder.slots, Slots{1});  // a regular slot before staging
+}
+
+TEST_F(FfnWorkerTest, AVirtualPlanHasNoSlots) {
+  auto plan = std::make_shared<PublishedPlan>(*published(0, kA, {}, {{1, 1, 1}}, 3));
+  plan->plan.is_virtual = true;
+  recorder.slots = {7};
+  worker.on_plan(0, plan);
+  worker.on_activations(5, kA);
+  EXPECT_EQ(recorder.take(), Log{"run 0:1:0 1 of 1"});
+  EXPECT_EQ(recorder.slots, Slots{});
 }
 
 using Experts = std::vector<int>;

@@ -52,10 +52,12 @@ inline PlanPtr published(std::int64_t serial, Target target, std::vector<Copy> c
   result->tiles.assign(workers, 0);
   result->worker_tokens.assign(workers, 0);
   result->share_begin.push_back(0);
+  std::vector<std::int64_t> next(64, 0);  // token by expert, workers in rank order
   for (int w = 0; w < workers; ++w) {
     for (const TileShare& share : shares) {
       if (share.worker != w) continue;
-      result->shares.push_back({share.expert, share.tiles, share.tiles});
+      result->shares.push_back({share.expert, share.tiles, share.tiles, next[share.expert]});
+      next[share.expert] += share.tiles;
       result->tiles[w] += share.tiles;
       result->worker_tokens[w] += share.tiles;
     }
