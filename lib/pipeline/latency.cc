@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "util/stats.h"
+
 namespace afore::pipeline {
 
 LatencySummary Latencies::summary() const {
@@ -31,6 +33,15 @@ LatencySummary Latencies::summary() const {
   summary.p95 = rank(0.95);
   if (summary.n >= 100) summary.p99 = rank(0.99);
   return summary;
+}
+
+std::optional<Summary::PlanTime> plan_time(std::vector<double> times_ns) {
+  if (times_ns.empty()) return std::nullopt;
+  Summary::PlanTime time;
+  for (const double ns : times_ns) time.mean += ns / static_cast<double>(times_ns.size());
+  time.p50 = *quantile(times_ns, 0.5);
+  time.p99 = *quantile(times_ns, 0.99);
+  return time;
 }
 
 }  // namespace afore::pipeline

@@ -1,6 +1,7 @@
 #pragma once
 // Latencies collected as (nanoseconds, how many had it), and what a summary says of them.
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,5 +22,8 @@ class Latencies {
  private:
   std::vector<std::pair<double, std::int64_t>> values_;
 };
+
+// Of plans' wall-clock times in ns; nullopt when there are none.
+std::optional<Summary::PlanTime> plan_time(std::vector<double> times_ns);
 
 }  // namespace afore::pipeline

@@ -8,10 +8,10 @@
 
 #include "afore-plan/explain.h"
 #include "common/record_stream.h"
+#include "pipeline/latency.h"
 #include "pipeline/planner.h"
 #include "pipeline/run_metrics.h"
 #include "util/error.h"
-#include "util/stats.h"
 
 namespace afore::plan {
 namespace {
@@ -195,13 +195,7 @@ void PlanRun::finish(bool interrupted) {
     summary.interrupted = interrupted;
     stream_.note_losses(summary);
     summary.notes["values"] = "predicted";  // nothing ran: times are the plans' own claims
-    if (flags_.timing && !plan_ns_.empty()) {
-      Summary::PlanTime time;
-      for (const double ns : plan_ns_) time.mean += ns / static_cast<double>(plan_ns_.size());
-      time.p50 = *quantile(plan_ns_, 0.5);
-      time.p99 = *quantile(plan_ns_, 0.99);
-      summary.plan_ns = time;
-    }
+    if (flags_.timing) summary.plan_ns = pipeline::plan_time(plan_ns_);
     out_.write_line(wire::to_json(summary));
   }
   out_.finish();

@@ -22,6 +22,7 @@ struct Slice {
 
 struct StepState {
   std::vector<Slice> slices;
+  std::vector<int> slots;      // by slice: the request, as who composes steps knows it
   std::vector<int> token_ids;  // of all slices, in order
   std::vector<int> sampled;    // by slice; -1 where it does not sample
   int next_layer = 0;          // the first that has not run

@@ -10,6 +10,7 @@
 
 #include "device/copy_ports.h"
 #include "device/sim/links.h"
+#include "host/serving_loop.h"
 #include "host/threads/attention_node.h"
 #include "host/threads/ffn_node.h"
 #include "host/threads/options.h"
@@ -31,14 +32,15 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
 
   // For the thread that serves.
   AttentionNode& attention(int worker) { return *attention_[worker]; }
-  void on_target(const Target& target, Phase phase, const Batch& batch, bool first_layer);
+  void on_target(const Target& target, Phase phase, std::int64_t tokens, const Batch& batch);
   void end_step(int microbatch);
-  // Until the microbatch's step is sampled; false when `stop` was set before. Error: whatever failed on any thread, or
+  // Until the microbatch's step is sampled; false when the run reached its limits before. Error: whatever failed on any thread, or
   // the deadline passed.
-  bool wait_sampled(int microbatch, const volatile int* stop);
-  void wait_until(Nanos at_ns, const volatile int* stop);
+  bool wait_sampled(int microbatch, const RunLimits& limits);
+  void wait_until(Nanos at_ns, const RunLimits& limits);
   Nanos now() const { return clock_.now(); }
-  Nanos copying_ns() const;
+  Nanos copying_ns();
+  void deliver_news();  // to the sink
   void stop();          // all threads; what is in flight is dropped
   Summary summary();    // after stop(), without producer
   std::int64_t gate_tokens() const;
@@ -75,7 +77,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   void wake_lane(int worker) { ring_.poke(worker); }
 
   // With the caller's mutex held: post, release. Without: the rest.
-  void post_copy(const device::CopyKey& key, const Copy& copy, bool receives, int layer, int slot);
+  void post_copy(const device::CopyKey& key, const CopyRoute& copy, bool receives, int slot);
   std::vector<device::CopyKey> release_copy(const device::CopyKey& key, bool receives);
   void start_copy(const device::CopyKey& key);
   Nanos on_copy_started(const Copy& copy, Nanos start_ns);  // when it may end
@@ -118,7 +120,6 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   void fail(std::exception_ptr error);
   void throw_failure();
   void tell(News news);
-  void deliver_news();
 
   // Coordinator, with its mutex held
   void dispatch(const Demand& demand, const Batch& batch, const pipeline::WorkItem& item) override;
@@ -143,7 +144,6 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   std::mutex flights_mutex_;
   std::map<Target, FlightPtr> flights_;
   std::int64_t next_serial_ = 0;
-  std::map<int, bool> first_layer_;  // of the target that on_target() brings
 
   std::mutex ports_mutex_;
   device::CopyPorts ports_;
@@ -152,7 +152,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   std::mutex links_mutex_;
   device::SimLinks links_;  // paced runs
 
-  mutable std::mutex metrics_mutex_;
+  std::mutex metrics_mutex_;
   pipeline::RunMetrics metrics_;
   std::atomic<std::int64_t> copies_done_{0};
 

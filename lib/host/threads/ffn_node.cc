@@ -103,8 +103,14 @@ void FfnNode::on_copy_done(const device::CopyKey& key, bool receives) {
   react([&](Nanos now) { actor_.on_copy_done(now, {key.first, key.second}, receives); });
 }
 
-void FfnNode::post_copy(int, const pipeline::CopyId& id, const Copy& copy, bool receives, int layer, int slot) {
-  engine_.post_copy(key_of(id), copy, receives, layer, slot);
+Target FfnNode::target_of(std::int64_t serial) const {
+  for (const pipeline::PlanPtr& plan : taken_)
+    if (plan->serial == serial) return plan->plan.target;
+  AFORE_CHECK(false, "a copy is posted for a plan that was not taken");
+}
+
+void FfnNode::post_copy(int, const pipeline::CopyId& id, const Copy& copy, bool receives, int, int slot) {
+  engine_.post_copy(key_of(id), {copy, target_of(id.serial)}, receives, slot);
 }
 
 void FfnNode::release_copy(int, const pipeline::CopyId& id, bool receives) {

@@ -22,7 +22,7 @@ class ThreadEngine;
 // A copy, and the slots that its two ends' actors named when they posted it.
 struct CopyRoute {
   Copy copy;
-  Target target;  // of the plan that lists it
+  Target target{};  // of the plan that lists it
   int from_slot = -1, to_slot = -1;
 };
 
@@ -67,6 +67,7 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   template <class Event>
   void react(Event&& event);
   void perform(const Deed& deed);
+  Target target_of(std::int64_t serial) const;  // of a plan taken and not finished
   void load();
   void compute_loop();
   void compute(const Job& job);

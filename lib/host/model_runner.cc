@@ -1,0 +1,56 @@
+#include "host/model_runner.h"
+
+namespace afore::host {
+namespace {
+
+device::cpu::ExpertSource open_source(const std::filesystem::path& folder) {
+  nn::ModelConfig config = nn::read_config(folder);
+  return {config, nn::Checkpoint(folder)};
+}
+
+}  // namespace
+
+LoadedModel::LoadedModel(const std::filesystem::path& folder)
+    : tokenizer(folder), source(open_source(folder)), weights(source.config(), source.tensors()) {}
+
+ModelRunner::ModelRunner(const LoadedModel& model, int microbatches, int attention_workers, TextSink text)
+    : sequences_(model.tokenizer, model.config().eos_ids, std::move(text)),
+      attention_workers_(attention_workers),
+      under_way_(static_cast<std::size_t>(microbatches), -1) {}
+
+void ModelRunner::compose(std::int64_t step, int microbatch, const batch::ServingStep& composed) {
+  release();
+  under_way_[microbatch] = step;
+  output_.begin(step);
+  for (int a = 0; a < attention_workers_; ++a) sequences_.fill(composed, a, state(a, microbatch));
+}
+
+void ModelRunner::take(int microbatch) {
+  release();
+  for (int a = 0; a < attention_workers_; ++a) sequences_.take(state(a, microbatch));
+  sampled_ = microbatch;
+}
+
+// The loop asks ends() of every request that sampled before it begins anything else.
+bool ModelRunner::ends(int slot) {
+  if (!sequences_.ended(slot)) return false;
+  if (sequences_.early(slot)) early_.push_back(sequences_.id(slot));
+  return true;
+}
+
+void ModelRunner::release() {
+  if (sampled_ >= 0) {
+    output_.end(under_way_[sampled_], sampled_, std::move(early_));
+    early_.clear();
+    sampled_ = -1;
+  }
+  output_.release();
+}
+
+void ModelRunner::on_closed(int slot) {
+  if (!sequences_.open(slot)) return;  // it never ran
+  if (const int worker = sequences_.attention_worker(slot); worker >= 0) cache(worker).release(sequences_.pages(slot));
+  sequences_.close(slot);
+}
+
+}  // namespace afore::host

@@ -1,0 +1,56 @@
+#pragma once
+// What runners of a real model share: the requests' tokens, pages and text, and the order of their records.
+#include <memory>
+#include <vector>
+
+#include "device/cpu/expert_side.h"
+#include "device/cpu/weights.h"
+#include "host/sequences.h"
+#include "host/serving_loop.h"
+#include "host/step_output.h"
+
+namespace afore::host {
+
+// A checkpoint, opened and checked, with what all workers share of it.
+struct LoadedModel {
+  explicit LoadedModel(const std::filesystem::path& folder);
+
+  nn::Tokenizer tokenizer;
+  device::cpu::ExpertSource source;
+  device::cpu::AttentionWeights weights;
+
+  const nn::ModelConfig& config() const { return source.config(); }
+};
+
+class ModelRunner : public StepRunner {
+ public:
+  void on_admitted(int slot, const IncomingRequest& request) final { sequences_.admit(slot, request); }
+  void on_closed(int slot) final;
+  bool ends(int slot) final;
+  void fill(int slot, Completion& completion) final { sequences_.answer(slot, completion); }
+
+ protected:
+  ModelRunner(const LoadedModel& model, int microbatches, int attention_workers, TextSink text);
+
+  virtual device::cpu::StepState& state(int attention_worker, int microbatch) = 0;
+  virtual device::cpu::KvCache& cache(int attention_worker) = 0;
+
+  // Sets the workers' states up for a step that begins.
+  void compose(std::int64_t step, int microbatch, const batch::ServingStep& composed);
+  // Its tokens are sampled.
+  void take(int microbatch);
+  // Lets records out whose steps are over, all microbatches included.
+  void release();
+
+  std::int64_t step_of(int microbatch) const { return under_way_[microbatch]; }
+  StepOutput output_;
+
+ private:
+  Sequences sequences_;
+  int attention_workers_;
+  std::vector<std::int64_t> under_way_;  // step of each microbatch
+  int sampled_ = -1;                     // the microbatch whose tokens are being taken; its step ends with the next call
+  std::vector<std::string> early_;
+};
+
+}  // namespace afore::host

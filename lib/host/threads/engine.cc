@@ -1,0 +1,227 @@
+// The engine's life, its targets and its output; messages.cc has what the nodes tell each other through it.
+#include "host/threads/engine.h"
+
+#include <chrono>
+
+#include "pipeline/latency.h"
+#include "util/error.h"
+
+namespace afore::host {
+namespace {
+
+constexpr int kRingPlans = 64;
+constexpr auto kLookEvery = std::chrono::milliseconds(20);  // at signals
+
+}  // namespace
+
+ThreadEngine::ThreadEngine(const ThreadOptions& options, const device::cpu::ExpertSource& source,
+                           const device::cpu::AttentionWeights& weights, const pipeline::PlannerOptions& planner,
+                           ThreadSink sink)
+    : options_(options),
+      sink_(std::move(sink)),
+      kernels_(device::cpu::Kernels::of(options.isa)),
+      source_(source),
+      weights_(weights),
+      rotary_(weights.config.rotary_dim, weights.config.rope_theta, weights.config.max_positions),
+      plans_(pipeline::live_plans(options.model, options.cluster, options.layer_cost, planner,
+                                  [this](const pipeline::PlannedTarget& planned) { just_planned_ = planned; })),
+      coordinator_(attention_count(), static_cast<int>(2 * options.cluster.microbatches + 2), *this),
+      ports_(ffn_count()),
+      links_(options.pipeline_cost, attention_count(), ffn_count()),
+      metrics_(options.cluster, options.layer_cost),
+      sampled_(static_cast<std::size_t>(options.cluster.microbatches), 0),
+      awaited_(sampled_.size(), 0),
+      ring_(kRingPlans, ffn_count()) {
+  AFORE_CHECK(options_.cluster.tile_tokens == device::cpu::kTileTokens, "plans count in another tile than the device");
+  for (std::size_t i = 0; i < options_.model.moe_layers.size(); ++i) {
+    const int layer = options_.model.moe_layers[i];
+    ordinals_[layer] = static_cast<int>(i);
+    first_placements_.emplace(layer, plans_->placement(layer));
+  }
+  if (planner.policy == "ideal") {
+    for (const int layer : options_.model.moe_layers)
+      for (int e = 0; e < options_.model.experts; ++e) {
+        everywhere_.emplace_back(source_.shape().bytes());
+        source_.load(layer, e, everywhere_.back().data());
+      }
+  }
+  if (options_.paced) timer_ = std::make_unique<Timer>(clock_, [this](std::exception_ptr error) { fail(error); });
+  scheduler_ = std::make_unique<SchedulerNode>(*this);
+  for (int a = 0; a < attention_count(); ++a) attention_.push_back(std::make_unique<AttentionNode>(*this, a));
+  for (int w = 0; w < ffn_count(); ++w) ffn_.push_back(std::make_unique<FfnNode>(*this, w));
+  scheduler_->start();
+  for (const auto& node : attention_) node->start();
+  for (const auto& node : ffn_) node->start();
+  for (const auto& node : ffn_) node->wait_loaded();
+  if (stopping()) {
+    stop();
+    throw_failure();
+  }
+}
+
+ThreadEngine::~ThreadEngine() { stop(); }
+
+void ThreadEngine::stop() {
+  stopping_.store(true, std::memory_order_release);
+  if (timer_) timer_->stop();
+  scheduler_->stop();
+  for (const auto& node : attention_) node->stop();
+  for (const auto& node : ffn_) node->stop();
+}
+
+void ThreadEngine::guard(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (...) {
+    fail(std::current_exception());
+  }
+}
+
+void ThreadEngine::fail(std::exception_ptr error) {
+  {
+    const std::lock_guard lock(serve_mutex_);
+    if (!failure_) failure_ = error;
+  }
+  stopping_.store(true, std::memory_order_release);
+  serve_changed_.notify_all();
+}
+
+void ThreadEngine::throw_failure() {
+  std::exception_ptr failure;
+  {
+    const std::lock_guard lock(serve_mutex_);
+    failure = failure_;
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::unique_ptr<device::cpu::ThreadPool> ThreadEngine::make_pool() const {
+  if (options_.worker_threads == 1) return nullptr;
+  return std::make_unique<device::cpu::ThreadPool>(options_.worker_threads);
+}
+
+// Every layer's slots and its staging buffer.
+std::int64_t ThreadEngine::arena_bytes() const {
+  const std::int64_t slots = first_placements_.begin()->second.slots_per_worker() + 1;
+  const std::int64_t bytes = static_cast<std::int64_t>(source_.shape().bytes());
+  return slots * static_cast<std::int64_t>(first_placements_.size()) *
+         ((bytes + migrate::kSlotAlignBytes - 1) / migrate::kSlotAlignBytes * migrate::kSlotAlignBytes);
+}
+
+std::int64_t ThreadEngine::slot_index(int layer, int slot) const {
+  const std::int64_t slots = first_placements_.begin()->second.slots_per_worker() + 1;
+  return ordinals_.at(layer) * slots + slot;
+}
+
+const std::byte* ThreadEngine::everywhere(int layer, int expert) const {
+  AFORE_CHECK(!everywhere_.empty(), "a plan owns no slots, and no weights are held for such");
+  return everywhere_[static_cast<std::size_t>(ordinals_.at(layer) * options_.model.experts + expert)].data();
+}
+
+// --- For the thread that serves
+
+void ThreadEngine::on_target(const Target& target, Phase phase, std::int64_t tokens, const Batch& batch) {
+  Demand demand;
+  demand.target = target;
+  demand.phase = phase;
+  demand.tokens = tokens;
+  {
+    const std::lock_guard lock(metrics_mutex_);
+    metrics_.on_target(demand, &batch);
+  }
+  const std::lock_guard lock(coordinator_mutex_);
+  coordinator_.on_target(demand, batch);
+}
+
+void ThreadEngine::end_step(int microbatch) {
+  {
+    const std::lock_guard lock(serve_mutex_);
+    ++awaited_[microbatch];
+  }
+  const std::lock_guard lock(coordinator_mutex_);
+  coordinator_.on_step_end(microbatch);
+}
+
+bool ThreadEngine::wait_sampled(int microbatch, const RunLimits& limits) {
+  const Nanos deadline_ns = now() + options_.deadline_ns;
+  while (true) {
+    {
+      std::unique_lock lock(serve_mutex_);
+      serve_changed_.wait_for(lock, kLookEvery, [&] {
+        return failure_ || sampled_[microbatch] == awaited_[microbatch] || !news_.empty();
+      });
+      if (!failure_ && news_.empty() && sampled_[microbatch] == awaited_[microbatch]) return true;
+    }
+    throw_failure();
+    deliver_news();
+    if (limits.reached(now())) return false;
+    if (now() >= deadline_ns)
+      throw Error(ErrorKind::io, "microbatch " + std::to_string(microbatch) + ": its step did not end within " +
+                                     std::to_string(options_.deadline_ns / 1'000'000'000) + " s",
+                  "a worker hangs, or the machine is far too slow for this load");
+  }
+}
+
+void ThreadEngine::wait_until(Nanos at_ns, const RunLimits& limits) {
+  while (now() < at_ns && !limits.signalled()) {
+    std::unique_lock lock(serve_mutex_);
+    const auto left = std::chrono::nanoseconds(at_ns - now());
+    serve_changed_.wait_for(lock, std::min<std::chrono::nanoseconds>(left, kLookEvery), [&] { return bool(failure_); });
+    if (failure_) break;
+  }
+  throw_failure();
+}
+
+Nanos ThreadEngine::copying_ns() {
+  const std::lock_guard lock(metrics_mutex_);
+  return metrics_.copies().copying_ns(now());
+}
+
+std::int64_t ThreadEngine::gate_tokens() const {
+  std::int64_t tokens = 0;
+  for (const auto& node : attention_) tokens += node->gate_tokens();
+  return tokens;
+}
+
+Summary ThreadEngine::summary() {
+  deliver_news();
+  Summary summary = metrics_.summary();
+  summary.host = "threads";
+  summary.device = std::string("cpu-") + device::cpu::to_string(options_.isa);
+  summary.plan_ns = pipeline::plan_time(scheduler_->plan_ns());
+  return summary;
+}
+
+// --- Output
+
+void ThreadEngine::tell(News news) {
+  {
+    const std::lock_guard lock(serve_mutex_);
+    news_.push_back(std::move(news));
+  }
+}
+
+void ThreadEngine::deliver_news() {
+  std::vector<News> news;
+  {
+    const std::lock_guard lock(serve_mutex_);
+    news.swap(news_);
+  }
+  for (const News& item : news) {
+    switch (item.kind) {
+      case News::Kind::planned: sink_.planned(item.batch ? &*item.batch : nullptr, item.demand, item.planned); break;
+      case News::Kind::observed: sink_.observed(item.observed); break;
+      case News::Kind::operation: sink_.operation(item.operation); break;
+    }
+  }
+}
+
+void ThreadEngine::timeline(char pool, int worker, const char* lane, const char* op, const Target& target,
+                            Nanos start_ns) {
+  if (!sink_.operation) return;
+  News news{News::Kind::operation, {}, {}, {}, {}, {}};
+  news.operation = {pool + std::to_string(worker), lane, op, target, start_ns, now()};
+  tell(std::move(news));
+}
+
+}  // namespace afore::host

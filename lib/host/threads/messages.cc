@@ -1,0 +1,282 @@
+// What the nodes tell each other: work, demand, plans, rows, results, copies.
+#include <algorithm>
+
+#include "host/threads/engine.h"
+#include "util/error.h"
+
+namespace afore::host {
+
+using pipeline::WorkItem;
+
+ThreadEngine::FlightPtr ThreadEngine::flight(const Target& target) {
+  const std::lock_guard lock(flights_mutex_);
+  return flights_.at(target);
+}
+
+// --- Coordinator
+
+void ThreadEngine::dispatch(const Demand& demand, const Batch& batch, const WorkItem& item) {
+  if (item.kind == WorkItem::Kind::sampling) {
+    for (const auto& node : attention_) node->on_work(item);
+    return;
+  }
+  auto flight = std::make_shared<Flight>();
+  flight->demand = demand;
+  if (item.first_in_step) flight->batch = batch;
+  for (const auto& node : attention_) {
+    flight->parts.push_back(&node->step(demand.target.microbatch));
+    flight->tokens.push_back(flight->parts.back()->tokens());
+  }
+  {
+    const std::lock_guard lock(flights_mutex_);
+    flight->serial = next_serial_++;
+    flights_[demand.target] = flight;
+  }
+  scheduler_->on_target(demand);
+  WorkItem mine = item;
+  for (std::size_t a = 0; a < attention_.size(); ++a) {
+    mine.tokens = flight->tokens[a];
+    mine.kv_tokens = 0;
+    for (const device::cpu::Slice& slice : flight->parts[a]->slices) mine.kv_tokens += slice.first;
+    attention_[a]->on_work(mine);
+  }
+}
+
+void ThreadEngine::step_done(std::int64_t step, int microbatch) {
+  {
+    const std::lock_guard lock(metrics_mutex_);
+    metrics_.on_step_done(now(), step, microbatch);
+  }
+  {
+    const std::lock_guard lock(serve_mutex_);
+    ++sampled_[microbatch];
+  }
+  serve_changed_.notify_all();
+}
+
+void ThreadEngine::on_item_done(const WorkItem& item) {
+  const std::lock_guard lock(coordinator_mutex_);
+  coordinator_.on_item_done(item);
+}
+
+// --- Demand and plans
+
+void ThreadEngine::on_demand(int source, const Target& target, const std::vector<std::int64_t>& counts) {
+  if (!options_.paced || options_.pipeline_cost.control_latency_ns == 0) {
+    scheduler_->on_demand(source, target, counts);
+    return;
+  }
+  timer_->at(now() + options_.pipeline_cost.control_latency_ns,
+             [this, source, target, counts] { scheduler_->on_demand(source, target, counts); });
+}
+
+void ThreadEngine::plan(const Demand& demand) {
+  const FlightPtr mine = flight(demand.target);
+  std::int64_t sum = 0;
+  for (const std::int64_t count : demand.counts) sum += count;
+  AFORE_CHECK(sum == mine->demand.tokens * options_.model.top_k, "the parts of a demand do not add up");
+  just_planned_.reset();
+  pipeline::PlanPtr plan = plans_->next(demand, mine->serial);
+  if (sink_.planned) tell({News::Kind::planned, mine->batch, demand, std::move(*just_planned_), {}, {}});
+  const std::lock_guard lock(flights_mutex_);
+  mine->plan = std::move(plan);
+}
+
+bool ThreadEngine::publish(const Target& target) {
+  const FlightPtr mine = flight(target);
+  ring_was_full_.store(true);  // a reader that frees a cell from now on says so
+  if (!ring_.publish(*mine->plan, 0)) return false;
+  ring_was_full_.store(false);
+  const auto available = [this] {
+    for (const auto& node : ffn_) node->on_plans_available();
+  };
+  if (options_.paced) timer_->at(now() + options_.pipeline_cost.control_latency_ns, available);
+  else available();
+  bool send = false;
+  {
+    const std::lock_guard lock(flights_mutex_);
+    mine->published = true;
+    send = options_.paced && mine->joined == attention_count() && !mine->sent;
+    mine->sent = mine->sent || send;
+  }
+  if (send) start_a2f(mine);
+  return true;
+}
+
+pipeline::PlanPtr ThreadEngine::take_plan(int worker, std::int64_t serial) {
+  const SharedRing::Taken taken = ring_.take(worker, serial, 0);
+  AFORE_CHECK(taken.plan != nullptr, "a plan that was published is not in the ring");
+  if (ring_was_full_.load()) scheduler_->on_ring_free();
+  return taken.plan;
+}
+
+void ThreadEngine::wait_lane(int worker, std::uint32_t seen, Nanos until_ns) {
+  const Nanos left_ns = until_ns - now();
+  if (left_ns > 0) ring_.wait(worker, seen, left_ns);
+}
+
+// --- Rows and results
+
+std::span<device::cpu::StepState* const> ThreadEngine::parts(const Target& target) { return flight(target)->parts; }
+
+// All workers' rows go together when the last is through the gate: FFN workers see whole targets.
+void ThreadEngine::on_activations(const Target& target) {
+  const FlightPtr mine = flight(target);
+  bool all = false, send = false;
+  {
+    const std::lock_guard lock(flights_mutex_);
+    mine->ready_ns = now();
+    all = ++mine->joined == attention_count();
+    send = all && options_.paced && mine->published && !mine->sent;
+    mine->sent = mine->sent || send;
+  }
+  if (send) start_a2f(mine);
+  if (!all || options_.paced) return;
+  for (const auto& node : ffn_) node->on_activations(target);
+}
+
+// Paced: when rows arrive is the cost model's word.
+void ThreadEngine::start_a2f(const FlightPtr& mine) {
+  std::vector<Nanos> arrivals;
+  {
+    const std::lock_guard lock(links_mutex_);
+    links_.a2f(mine->ready_ns, mine->tokens, std::min<std::int64_t>(options_.model.top_k, ffn_count()),
+               mine->plan->worker_tokens, arrivals);
+  }
+  const Target target = mine->demand.target;
+  for (int w = 0; w < ffn_count(); ++w)
+    timer_->at(arrivals[w], [this, w, target] { ffn_[w]->on_activations(target); });
+}
+
+void ThreadEngine::on_outputs(int worker, const Target& target) {
+  const FlightPtr mine = flight(target);
+  Nanos sent_ns = 0;
+  const Nanos start_ns = now();
+  if (options_.paced) {
+    const std::lock_guard lock(links_mutex_);
+    sent_ns = links_.f2a_send(worker, start_ns, mine->plan->worker_tokens[worker]);
+  }
+  {
+    const std::lock_guard lock(flights_mutex_);
+    mine->last_start_ns = std::max(mine->last_start_ns, start_ns);
+    mine->last_sent_ns = std::max(mine->last_sent_ns, sent_ns);
+    if (++mine->returned < ffn_count()) return;
+  }
+  return_outputs(mine);
+}
+
+void ThreadEngine::return_outputs(const FlightPtr& mine) {
+  const Target target = mine->demand.target;
+  for (const auto& node : attention_) {
+    std::vector<bool>& wrote = node->wrote(target.microbatch);
+    wrote.assign(static_cast<std::size_t>(ffn_count()), false);
+    for (int w = 0; w < ffn_count(); ++w) wrote[w] = mine->plan->worker_tokens[w] > 0;
+  }
+  {
+    const std::lock_guard lock(metrics_mutex_);
+    metrics_.on_plan(*mine->plan, {});
+    metrics_.on_outputs(now(), target);
+  }
+  if (!options_.paced) {
+    for (const auto& node : attention_) node->on_outputs(target);
+    return;
+  }
+  std::vector<Nanos> arrivals;
+  std::vector<std::int64_t> rows;
+  for (const std::int64_t tokens : mine->tokens) rows.push_back(tokens * options_.model.top_k);
+  {
+    const std::lock_guard lock(links_mutex_);
+    links_.f2a_arrive(mine->last_start_ns, mine->last_sent_ns, rows, arrivals);
+  }
+  for (int a = 0; a < attention_count(); ++a)
+    timer_->at(arrivals[a], [this, a, target] { attention_[a]->on_outputs(target); });
+}
+
+void ThreadEngine::on_report(int worker, const Target& target, const pipeline::WorkerTimes& times) {
+  const FlightPtr mine = flight(target);
+  Observed observed;
+  bool whole = false;
+  {
+    const std::lock_guard lock(metrics_mutex_);
+    whole = metrics_.on_times(*mine->plan, worker, times, ffn_count(), observed);
+  }
+  if (whole && sink_.observed) {
+    News news{News::Kind::observed, {}, {}, {}, observed, {}};
+    tell(std::move(news));
+  }
+  const std::lock_guard lock(flights_mutex_);
+  if (++mine->reported == ffn_count()) flights_.erase(target);
+}
+
+// --- Copies
+
+void ThreadEngine::post_copy(const device::CopyKey& key, const CopyRoute& copy, bool receives, int slot) {
+  const std::lock_guard lock(ports_mutex_);
+  CopyRoute& route = routes_.try_emplace(key, copy).first->second;
+  (receives ? route.to_slot : route.from_slot) = slot;
+  ports_.post(key, copy.copy, receives);
+}
+
+std::vector<device::CopyKey> ThreadEngine::release_copy(const device::CopyKey& key, bool receives) {
+  std::vector<device::CopyKey> started;
+  const std::lock_guard lock(ports_mutex_);
+  ports_.release(key, receives, started);
+  return started;
+}
+
+void ThreadEngine::start_copy(const device::CopyKey& key) {
+  CopyRoute route;
+  {
+    const std::lock_guard lock(ports_mutex_);
+    route = routes_.at(key);
+  }
+  ffn_[route.copy.to]->on_copy_ready(key, route);
+}
+
+Nanos ThreadEngine::on_copy_started(const Copy& copy, Nanos start_ns) {
+  {
+    const std::lock_guard lock(metrics_mutex_);
+    metrics_.copies().on_started(now());
+  }
+  return options_.paced ? start_ns + copy_ns(options_.layer_cost, options_.cluster.workers, copy.from, copy.to)
+                        : start_ns;
+}
+
+// Each end learns of it for itself; the ports are free for the next copies at once.
+void ThreadEngine::on_copy_ended(const device::CopyKey& key, const Copy& copy) {
+  {
+    const std::lock_guard lock(metrics_mutex_);
+    metrics_.copies().on_ended(now());
+  }
+  copies_done_.fetch_add(1, std::memory_order_relaxed);
+  std::vector<device::CopyKey> started;
+  {
+    const std::lock_guard lock(ports_mutex_);
+    ports_.done(key, started);
+    routes_.erase(key);
+  }
+  ffn_[copy.from]->on_copy_done(key, false);
+  ffn_[copy.to]->on_copy_done(key, true);
+  for (const device::CopyKey& next : started) start_copy(next);
+}
+
+// --- Pacing
+
+void ThreadEngine::pace(Nanos start_ns, Nanos ns) {
+  if (options_.paced) clock_.sleep_until(start_ns + ns, stopping_);
+}
+
+Nanos ThreadEngine::paced_ffn_ns(int worker, const pipeline::PublishedPlan& plan) const {
+  return ffn_ns(options_.layer_cost, options_.cluster.workers, worker, plan.tiles[worker],
+                static_cast<std::int64_t>(plan.of(worker).size()));
+}
+
+Nanos ThreadEngine::paced_attention_ns(const WorkItem& item) const {
+  return options_.pipeline_cost.attention_ns(item.tokens, item.kv_tokens);
+}
+
+Nanos ThreadEngine::paced_sampling_ns(const device::cpu::StepState&) const {
+  return options_.pipeline_cost.sampling_ns;
+}
+
+}  // namespace afore::host

@@ -1,0 +1,61 @@
+#include "host/threads/thread_runner.h"
+
+namespace afore::host {
+
+ThreadRunner::ThreadRunner(const LoadedModel& model, const ThreadOptions& options,
+                           const pipeline::PlannerOptions& planner, const ThreadSink& sink, TextSink text)
+    : ModelRunner(model, static_cast<int>(options.cluster.microbatches),
+                  static_cast<int>(options.cluster.attention_workers), std::move(text)),
+      moe_layers_(options.model.moe_layers),
+      microbatches_(static_cast<std::size_t>(options.cluster.microbatches)),
+      engine_(std::make_unique<ThreadEngine>(options, model.source, model.weights, planner, held_back(sink))) {}
+
+// The sink hears of things in the order in which they came, each when its step is over.
+ThreadSink ThreadRunner::held_back(const ThreadSink& sink) {
+  ThreadSink to;
+  if (sink.planned)
+    to.planned = [this, sink](const Batch* batch, const Demand& demand, const pipeline::PlannedTarget& planned) {
+      output_.add(demand.target.step, batch ? std::optional<Batch>(*batch) : std::nullopt,
+                  [sink, demand, planned](const Batch* final_batch) { sink.planned(final_batch, demand, planned); });
+    };
+  if (sink.observed)
+    to.observed = [this, sink](const Observed& observed) {
+      output_.add(observed.target.step, std::nullopt, [sink, observed](const Batch*) { sink.observed(observed); });
+    };
+  if (sink.operation)
+    to.operation = [this, sink](const Operation& operation) {
+      output_.add(operation.target.step, std::nullopt, [sink, operation](const Batch*) { sink.operation(operation); });
+    };
+  return to;
+}
+
+void ThreadRunner::begin_step(std::int64_t step, int microbatch, const batch::ServingStep& composed,
+                              const Batch& record, Phase phase) {
+  compose(step, microbatch, composed);
+  microbatches_[microbatch] = {record, phase, composed.tokens};
+  engine_->on_target({step, moe_layers_[0], microbatch}, phase, composed.tokens, record);
+}
+
+void ThreadRunner::next_layer(int microbatch, std::size_t layer) {
+  const Microbatch& mine = microbatches_[microbatch];
+  engine_->on_target({step_of(microbatch), moe_layers_[layer], microbatch}, mine.phase, mine.tokens, mine.record);
+}
+
+bool ThreadRunner::wait_sampled(int microbatch, const RunLimits& limits) {
+  engine_->end_step(microbatch);
+  if (!engine_->wait_sampled(microbatch, limits)) return false;
+  take(microbatch);
+  return true;
+}
+
+void ThreadRunner::wait_until(Nanos at_ns, const RunLimits& limits) { engine_->wait_until(at_ns, limits); }
+
+// What a signal or the end of time left half done is dropped with the threads.
+void ThreadRunner::finish() {
+  engine_->stop();
+  engine_->deliver_news();
+  release();
+  output_.release_all();
+}
+
+}  // namespace afore::host
