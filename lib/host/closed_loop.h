@@ -1,17 +1,14 @@
 #pragma once
 // Serving on the simulator: requests arrive at their own times, batches are composed from what has happened, so the
-// load reacts to the speed of the pipeline. Composes a microbatch's next step when its last one is sampled, counts the
-// step's demand from recorded routing, and lets SimHost plan and time it. Holds the sequences of open requests, one
-// request ahead, and the targets in flight; nothing grows with the run but the latency samples.
-#include <deque>
+// load reacts to the speed of the pipeline. ServingLoop says what each step computes; this counts the step's demand
+// from recorded routing, and lets SimHost plan and time it. Holds the sequences of open requests and the targets in
+// flight.
 #include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
-#include "batch/serving.h"
+#include "host/serving_loop.h"
 #include "host/sim_host.h"
-#include "pipeline/request_metrics.h"
 
 namespace afore::host {
 
@@ -21,11 +18,6 @@ struct ClosedLoopOptions {
   batch::ServingOptions serving;  // its microbatches and attention workers are those of sim.cluster
   pipeline::ServiceObjectives objectives;
   std::optional<Nanos> end_ns;  // the run ends there, whoever is still queued or running
-};
-
-struct IncomingRequest {
-  RequestRecord record;
-  std::shared_ptr<const SequenceRecord> sequence;
 };
 
 // In the order of the output stream. Every function may be empty.
@@ -42,9 +34,7 @@ struct ClosedLoopSink {
 
 class ClosedLoop {
  public:
-  // The next request, in order of arrival; false: there is none. Asked for one only when time has reached the one
-  // before it.
-  using NextRequest = std::function<bool(IncomingRequest&)>;
+  using NextRequest = host::NextRequest;  // of requests with their sequence
 
   ClosedLoop(const ClosedLoopOptions& options, ClosedLoopSink sink);
   ~ClosedLoop();

@@ -1,0 +1,122 @@
+#pragma once
+// Serving on any host: requests arrive at their own times, every microbatch composes its next step when its last one is
+// sampled, tokens go to their requests, and each request is answered once. What a step computes, and how long it takes,
+// is the runner's business. Holds the open requests and one request ahead; nothing grows with the run but the latency
+// samples.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "batch/serving.h"
+#include "core/records.h"
+#include "host/prompt.h"
+#include "pipeline/request_metrics.h"
+
+namespace afore::host {
+
+struct IncomingRequest {
+  RequestRecord record;
+  std::shared_ptr<const SequenceRecord> sequence{};  // for the simulator: the experts of its tokens
+  std::shared_ptr<const Prompt> prompt{};            // for hosts that compute; record.prompt_tokens counts its tokens
+};
+
+// The next request, in order of arrival; false: there is none. Asked for one only when time has reached the one before
+// it.
+using NextRequest = std::function<bool(IncomingRequest&)>;
+
+// When a run ends before its last request does.
+struct RunLimits {
+  const volatile int* stop = nullptr;  // not 0: a signal came
+  std::optional<Nanos> end_ns;
+  bool signalled() const { return *stop != 0; }
+  bool reached(Nanos now) const { return signalled() || (end_ns && now >= *end_ns); }
+};
+
+// A pipeline as the loop drives it. A microbatch has one step under way at a time: begin_step(), next_layer() for each
+// further layer, wait_sampled(). All microbatches with work begin their step, in order, before the further layers of
+// all follow layer by layer: the order of a stream. So wait_sampled() of a later microbatch may come after
+// begin_step() of an earlier one.
+class StepRunner {
+ public:
+  virtual ~StepRunner() = default;
+
+  virtual Nanos now() const = 0;         // from the start of the run; never falls
+  virtual Nanos copying_ns() const = 0;  // of the time so far, with a copy of an expert under way
+
+  // A request enters its first step, the next that begins; its slot is its own until it is closed.
+  virtual void on_admitted(int slot, const IncomingRequest& request) = 0;
+  // It ended, completed or given up, between two of its steps.
+  virtual void on_closed(int slot) = 0;
+
+  // Starts layer 0 of a microbatch's step. `composed` holds until the step is sampled; `record` during the call.
+  virtual void begin_step(std::int64_t step, int microbatch, const batch::ServingStep& composed, const Batch& record,
+                          Phase phase) = 0;
+  virtual void next_layer(int microbatch, std::size_t layer) = 0;  // of the same step; an index, from 1
+  // Until the step's tokens are sampled; false: the run reached its limits before. What was begun is then left to
+  // finish().
+  virtual bool wait_sampled(int microbatch, const RunLimits& limits) = 0;
+  // After that, of each slot that sampled: this token ends its request, though it may have more.
+  virtual bool ends(int slot) = 0;
+  // Before on_closed(): token ids and text of what the request sampled, where there are any.
+  virtual void fill(int slot, Completion& completion) = 0;
+
+  virtual void wait_until(Nanos at_ns, const RunLimits& limits) = 0;  // or until a signal
+  virtual void finish() = 0;                                          // runs what was begun to its end
+};
+
+struct ServingLoopOptions {
+  batch::ServingOptions serving;
+  pipeline::ServiceObjectives objectives;
+  std::optional<Nanos> end_ns;  // the run ends there, whoever is still queued or running
+  std::size_t layers = 1;       // of a step
+};
+
+class ServingLoop {
+ public:
+  // `runner` must outlive the loop. `completion` may be empty.
+  ServingLoop(const ServingLoopOptions& options, StepRunner& runner, std::function<void(const Completion&)> completion);
+
+  // To the last request's end. With `*stop` set in between (by a signal) it takes no further steps, and says true.
+  bool run(const NextRequest& next, const volatile int* stop);
+  void fill(Summary& summary) const;  // the requests' part
+
+ private:
+  // What the batcher need not know of an open request, by its slot.
+  struct Open {
+    IncomingRequest request;
+    Nanos first_token_ns = batch::kNever, last_token_ns = batch::kNever;
+    Nanos copying_ns = 0;                        // how long copies had been under way at the last token
+    std::vector<std::pair<Nanos, bool>> gaps{};  // between its tokens; whether a copy was under way
+  };
+
+  bool ended() const { return limits_.end_ns && runner_.now() >= *limits_.end_ns; }
+  bool stopped() const { return limits_.reached(runner_.now()); }
+  bool take_turn();
+  void read_ahead();
+  void take_arrivals(Nanos until);
+  void take_given_up();
+  void take_tokens(int microbatch);
+  bool begin_step(int microbatch);
+  void wait_for_arrival();
+  void answer(Completion completion, Nanos arrival_ns, Nanos first_token_ns, Nanos finished_ns) const;
+  void close(int slot, Nanos now, const char* finish_reason, const char* reject_reason);
+  Batch batch_record(const batch::ServingStep& composed, int microbatch) const;
+
+  StepRunner& runner_;
+  std::function<void(const Completion&)> completion_;
+  std::size_t layers_;
+  batch::ServingBatcher batcher_;
+  pipeline::RequestMetrics metrics_;
+  NextRequest next_;
+  RunLimits limits_;
+  std::optional<IncomingRequest> ahead_;  // the one that arrives next
+  Nanos last_arrival_ns_ = 0;
+  std::vector<Open> open_;  // by the batcher's slot
+  std::int64_t step_ = 0;
+  std::vector<bool> begun_, in_step_;  // microbatches: in this turn; with a step that is not yet ended
+  std::optional<Nanos> cut_ns_;        // where the run was ended
+};
+
+}  // namespace afore::host

@@ -1,0 +1,274 @@
+// The loop over a runner of a few lines: a step takes a fixed time, tokens are numbers.
+#include "host/serving_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "load.h"
+
+namespace afore::host {
+namespace {
+
+const volatile int kNoSignal = 0;
+constexpr Nanos kStepNs = 100;
+
+using Log = std::vector<std::string>;
+
+// Microbatches are sampled in the order in which they began, kStepNs apart. Every request samples 1, 2, 3 ... and ends
+// with the token its prompt's seed names.
+class Runner final : public StepRunner {
+ public:
+  Nanos now() const override { return now_ns; }
+  Nanos copying_ns() const override { return 0; }
+  void on_admitted(int slot, const IncomingRequest& request) override {
+    EXPECT_TRUE(running.emplace(slot, Running{request.record.id, request.prompt, {}}).second) << "admitted twice";
+    log.push_back("admit " + request.record.id);
+  }
+  void on_closed(int slot) override {
+    log.push_back("close " + running.at(slot).id);
+    running.erase(slot);
+  }
+  void begin_step(std::int64_t step, int microbatch, const batch::ServingStep& composed, const Batch& record,
+                  Phase phase) override {
+    log.push_back("begin " + std::to_string(step) + "/" + std::to_string(microbatch) + " " + to_string(phase));
+    EXPECT_EQ(record.step, step);
+    EXPECT_EQ(record.sequences, static_cast<std::int64_t>(composed.chunks.size()));
+    for (const batch::Chunk& chunk : composed.chunks) EXPECT_TRUE(running.contains(chunk.slot));
+    done_ns[microbatch] = last_done_ns = std::max(now_ns, last_done_ns) + kStepNs;
+    chunks[microbatch] = composed.chunks;
+  }
+  void next_layer(int microbatch, std::size_t layer) override {
+    log.push_back("layer " + std::to_string(layer) + "/" + std::to_string(microbatch));
+  }
+  bool wait_sampled(int microbatch, const RunLimits& limits) override {
+    const Nanos done = done_ns.at(microbatch);
+    if (limits.end_ns && *limits.end_ns <= done) {
+      now_ns = std::max(now_ns, *limits.end_ns);
+      return false;
+    }
+    now_ns = std::max(now_ns, done);
+    if (on_sampled) on_sampled();
+    if (limits.signalled()) return false;
+    for (const batch::Chunk& chunk : chunks[microbatch])
+      if (chunk.samples) running.at(chunk.slot).tokens.push_back(std::ssize(running.at(chunk.slot).tokens) + 1);
+    return true;
+  }
+  bool ends(int slot) override {
+    const Running& mine = running.at(slot);
+    return mine.prompt && static_cast<std::uint64_t>(mine.tokens.back()) == mine.prompt->seed;
+  }
+  void fill(int slot, Completion& completion) override {
+    completion.token_ids = running.at(slot).tokens;
+    completion.text = "text of " + running.at(slot).id;
+  }
+  void wait_until(Nanos at_ns, const RunLimits&) override {
+    now_ns = std::max(now_ns, at_ns);
+    log.push_back("wait " + std::to_string(at_ns));
+  }
+  void finish() override { log.push_back("finish"); }
+
+  struct Running {
+    std::string id;
+    std::shared_ptr<const Prompt> prompt;
+    std::vector<std::int64_t> tokens;
+  };
+  std::function<void()> on_sampled;
+  Log log;
+  Nanos now_ns = 0, last_done_ns = 0;
+  std::map<int, Running> running;  // by slot
+  std::map<int, Nanos> done_ns;
+  std::map<int, std::vector<batch::Chunk>> chunks;
+};
+
+IncomingRequest asked(std::string id, Nanos arrival, std::int64_t prompt_tokens, std::int64_t output_tokens,
+                      std::int64_t last_token = 0) {
+  IncomingRequest request;
+  request.record = {std::move(id), arrival, prompt_tokens, output_tokens, "", 0};
+  auto prompt = std::make_shared<Prompt>();
+  prompt->seed = static_cast<std::uint64_t>(last_token);
+  request.prompt = std::move(prompt);
+  return request;
+}
+
+ServingLoopOptions plain(int microbatches = 1) {
+  ServingLoopOptions options;
+  options.serving.microbatches = microbatches;
+  options.layers = 2;
+  return options;
+}
+
+struct Served {
+  std::vector<Completion> completions;
+  Summary summary;
+  bool stopped = false;
+};
+
+Served serve(const ServingLoopOptions& options, Runner& runner, const std::vector<IncomingRequest>& requests,
+             const volatile int* stop = &kNoSignal) {
+  Served result;
+  ServingLoop loop(options, runner, [&](const Completion& done) { result.completions.push_back(done); });
+  std::size_t next = 0;
+  result.stopped = loop.run(
+      [&](IncomingRequest& request) {
+        if (next == requests.size()) return false;
+        request = requests[next++];
+        return true;
+      },
+      stop);
+  loop.fill(result.summary);
+  return result;
+}
+
+TEST(ServingLoop, AllMicrobatchesBeginBeforeTheFurtherLayersOfAll) {
+  Runner runner;
+  serve(plain(2), runner, {asked("a", 0, 3, 2), asked("b", 0, 3, 2)});
+  EXPECT_EQ(runner.log,
+            (Log{"admit a", "begin 0/0 prefill", "admit b", "begin 0/1 prefill", "layer 1/0", "layer 1/1",
+                 "begin 1/0 decode", "begin 1/1 decode", "layer 1/0", "layer 1/1", "close a", "close b", "finish"}));
+}
+
+TEST(ServingLoop, WithoutWorkItWaitsForTheNextArrival) {
+  Runner runner;
+  const Served result = serve(plain(), runner, {asked("a", 50, 1, 1), asked("b", 900, 1, 1)});
+  EXPECT_EQ(runner.log, (Log{"wait 50", "admit a", "begin 0/0 prefill", "layer 1/0", "close a", "wait 900", "admit b",
+                             "begin 1/0 prefill", "layer 1/0", "close b", "finish"}));
+  EXPECT_EQ(result.completions[1].times->finished_ns, 900 + kStepNs);
+}
+
+TEST(ServingLoop, ATokenThatEndsARequestStopsIt) {
+  Runner runner;
+  const Served result = serve(plain(), runner, {asked("a", 0, 2, 5, 3), asked("b", 0, 2, 4), asked("c", 0, 2, 2, 2)});
+  ASSERT_EQ(result.completions.size(), 3u);
+  const Completion &c = result.completions[0], &a = result.completions[1], &b = result.completions[2];
+  EXPECT_EQ(c.id, "c");
+  EXPECT_EQ(c.finish_reason, "stop");  // by the token, though it had no more
+  EXPECT_EQ(a.id, "a");
+  EXPECT_EQ(a.finish_reason, "stop");
+  EXPECT_EQ(a.output_tokens, 3);
+  EXPECT_EQ(a.token_ids, (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(a.text, "text of a");
+  EXPECT_EQ(*a.times->first_token_ns, kStepNs);
+  EXPECT_EQ(a.times->finished_ns, 3 * kStepNs);
+  EXPECT_EQ(b.finish_reason, "length");
+  EXPECT_EQ(b.output_tokens, 4);
+  EXPECT_EQ(result.summary.completed, 3);
+  EXPECT_EQ(result.summary.total_output_tokens, 3 + 4 + 2);
+  EXPECT_DOUBLE_EQ(*result.summary.tpot.mean, kStepNs / 1e6);
+  EXPECT_EQ(result.summary.itl.n, 2 + 3 + 1);
+}
+
+TEST(ServingLoop, WhoNeverRanIsAnsweredWithoutTheRunner) {
+  ServingLoopOptions options = plain();
+  options.serving.max_num_seqs = 1;
+  options.serving.max_queue = 1;
+  options.serving.max_queue_ns = 150;
+  Runner runner;
+  const Served result =
+      serve(options, runner, {asked("runs", 0, 1, 9), asked("waits", 10, 1, 1), asked("no room", 20, 1, 1)});
+  ASSERT_EQ(result.completions.size(), 3u);
+  EXPECT_EQ(result.completions[0].id, "no room");
+  EXPECT_EQ(result.completions[0].reject_reason, "queue_full");
+  EXPECT_EQ(result.completions[1].id, "waits");
+  EXPECT_EQ(result.completions[1].reject_reason, "queue_time");
+  EXPECT_EQ(result.completions[1].times->finished_ns, 160);
+  EXPECT_EQ(result.completions[1].text, "");
+  EXPECT_EQ(std::count(runner.log.begin(), runner.log.end(), "admit waits"), 0);
+  EXPECT_EQ(std::count(runner.log.begin(), runner.log.end(), "close waits"), 0);
+}
+
+TEST(ServingLoop, ATimeoutTellsWhatWasSampledBefore) {
+  ServingLoopOptions options = plain();
+  options.serving.timeout_ns = 250;
+  Runner runner;
+  const Served result = serve(options, runner, {asked("a", 0, 1, 9)});
+  ASSERT_EQ(result.completions.size(), 1u);
+  EXPECT_EQ(result.completions[0].finish_reason, "timeout");
+  EXPECT_EQ(result.completions[0].token_ids, (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_TRUE(runner.running.empty());
+  EXPECT_EQ(result.summary.timed_out, 1);
+}
+
+TEST(ServingLoop, EndsAtTheGivenTime) {
+  ServingLoopOptions options = plain();
+  options.end_ns = 250;
+  Runner runner;
+  const Served result = serve(options, runner, {asked("a", 0, 1, 9), asked("late", 250, 1, 1), asked("no", 251, 1, 1)});
+  EXPECT_EQ(runner.now_ns, 250);
+  EXPECT_EQ(result.summary.injected, 2);
+  EXPECT_EQ(result.summary.running, 1);
+  EXPECT_EQ(result.summary.queued, 1);
+  EXPECT_EQ(runner.log.back(), "finish");
+  EXPECT_FALSE(result.stopped);
+  Runner idle;  // nobody is there when it ends
+  serve(options, idle, {asked("after", 1'000, 1, 1)});
+  EXPECT_EQ(idle.log, (Log{"wait 250", "finish"}));
+}
+
+TEST(ServingLoop, ASignalEndsItBetweenSteps) {
+  volatile int stop = 0;
+  Runner runner;
+  int steps = 0;
+  runner.on_sampled = [&] {
+    if (++steps == 3) stop = 2;
+  };
+  const Served result = serve(plain(), runner, {asked("a", 0, 1, 100)}, &stop);
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.summary.running, 1);
+  EXPECT_EQ(std::count(runner.log.begin(), runner.log.end(), "begin 2/0 decode"), 1);
+  EXPECT_EQ(std::count(runner.log.begin(), runner.log.end(), "begin 3/0 decode"), 0);
+  EXPECT_EQ(runner.log.back(), "finish");
+}
+
+// Random load and ends: each request is answered once, with the tokens it was to have.
+TEST(ServingLoop, NothingIsLostOrAnsweredTwice) {
+  std::int64_t all_complete = 0, all_stopped = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Draw draw{seed};
+    ServingLoopOptions options = plain(static_cast<int>(1 + draw(4)));
+    options.layers = 1 + draw(3);
+    options.serving.attention_workers = static_cast<int>(1 + draw(3));
+    options.serving.max_num_seqs = 1 + draw(6);
+    options.serving.max_num_batched_tokens = options.serving.max_num_seqs + draw(30);
+    options.serving.kv_budget_tokens = 32 + draw(200);
+    options.serving.max_queue = 1 + draw(10);
+    if (draw(2)) options.serving.max_queue_ns = draw(5'000);
+    if (draw(2)) options.serving.timeout_ns = 1 + draw(10'000);
+    std::vector<IncomingRequest> requests;
+    Nanos at = 0;
+    for (std::int64_t n = draw(60); n > 0; --n) {
+      at += draw(3) ? draw(300) : 0;
+      requests.push_back(asked(std::to_string(requests.size()), at, 1 + draw(60), 1 + draw(20), draw(25)));
+    }
+    Runner runner;
+    const Served result = serve(options, runner, requests);
+    EXPECT_EQ(result.completions.size(), requests.size());
+    std::set<std::string> ids;
+    std::int64_t complete = 0, tokens = 0;
+    for (const Completion& done : result.completions) {
+      EXPECT_TRUE(ids.insert(done.id).second);
+      const IncomingRequest& request = requests[std::stoul(done.id)];
+      const auto last = static_cast<std::int64_t>(request.prompt->seed);
+      const std::int64_t most = request.record.output_tokens;
+      const bool stops = last > 0 && last <= most;
+      if (done.finish_reason == "rejected" || done.finish_reason == "timeout") continue;
+      EXPECT_EQ(done.finish_reason, stops ? "stop" : "length");
+      EXPECT_EQ(done.output_tokens, stops ? last : most);
+      EXPECT_EQ(done.output_tokens, std::ssize(done.token_ids));
+      complete += 1;
+      all_stopped += stops ? 1 : 0;
+      tokens += done.output_tokens;
+    }
+    EXPECT_TRUE(runner.running.empty());
+    EXPECT_EQ(result.summary.completed, complete);
+    EXPECT_EQ(result.summary.total_output_tokens, tokens);
+    all_complete += complete;
+  }
+  EXPECT_GT(all_stopped, 100);
+  EXPECT_GT(all_complete - all_stopped, 100);
+}
+
+}  // namespace
+}  // namespace afore::host
