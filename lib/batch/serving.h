@@ -61,6 +61,7 @@ struct Chunk {
   int slot = 0;
   std::int64_t first = 0, tokens = 0;
   bool samples = false;
+  int attention_worker = 0;
 };
 
 struct ServingStep {  // of one microbatch

@@ -35,13 +35,17 @@ Nanos unit_ns(double ns, const char* what) {
 // empirical factors published with the measured tables cited in docs/metrics.md; 0.6 of the tensor-core peak is an
 // assumption for small-M grouped GEMMs. Weights are read again over PCIe 4 or 5 from host memory, at 0.8 of its rate.
 // Control latency, scheduler and sampling times are assumptions, named there.
-const std::array<HardwareProfile, 3> kProfiles = {{
+const std::array<HardwareProfile, 4> kProfiles = {{
     {"a100", 312e12, 0.6, 2.039e12, 0.8, 300e9, 0.8, 10'000, 240e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000,
      kAbsent, kAbsent, kAbsent, 25.6e9},
     {"h100", 989e12, 0.6, 3.35e12, 0.8, 450e9, 0.8, 10'000, 360e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
      kAbsent, kAbsent, 51.2e9},
     {"h200", 989e12, 0.6, 4.8e12, 0.8, 450e9, 0.8, 10'000, 360e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
      kAbsent, kAbsent, 51.2e9},
+    // One core with AVX512-BF16 as the benchmarks of docs/performance.md found it, two bf16 products per weight; "links"
+    // are pointers, and waking a thread takes some microseconds. An assumption until afore-serve calibrate has measured.
+    {"cpu", 200e9, 1, 20e9, 1, 1e15, 1, 0, 8e9, 2'000, 5'000, 20'000, 5'000, 10'000, 50'000, kAbsent, kAbsent, kAbsent,
+     1e9},
 }};
 
 void require(std::int64_t value, const char* key) {
@@ -63,6 +67,19 @@ std::vector<std::string> hardware_profile_names() {
   std::vector<std::string> names;
   for (const HardwareProfile& profile : kProfiles) names.push_back(profile.name);
   return names;
+}
+
+HardwareProfile slowed(HardwareProfile profile, double factor) {
+  for (double* rate : {&profile.flops_per_s, &profile.memory_bytes_per_s, &profile.link_bytes_per_s,
+                       &profile.copy_bytes_per_s, &profile.source_bytes_per_s})
+    *rate /= factor;
+  for (Nanos* time : {&profile.link_latency_ns, &profile.copy_latency_ns, &profile.ffn_c0_ns, &profile.attention_c0_ns,
+                      &profile.control_latency_ns, &profile.scheduler_ns, &profile.sampling_ns, &profile.ffn_c1_ns,
+                      &profile.ffn_c2_ns})
+    if (*time != kAbsent) *time = whole_ns(static_cast<double>(*time) * factor);
+  for (double* time : {&profile.attention_token_ns, &profile.attention_kv_ns, &profile.sampling_token_ns})
+    if (*time >= 0) *time *= factor;
+  return profile;
 }
 
 const char* to_string(LoadRule rule) { return rule == LoadRule::additive ? "additive" : "roofline"; }
@@ -118,7 +135,11 @@ LayerCost layer_cost(const HardwareProfile& profile, const ModelSpec& model, std
 Nanos PipelineCost::attention_ns(std::int64_t tokens, std::int64_t kv_tokens) const {
   const double memory = attention_weight_ns + kv_ns_per_token * static_cast<double>(kv_tokens);
   const double arithmetic = attention_ns_per_token * static_cast<double>(tokens);
-  return attention_c0_ns + whole_ns(std::max(memory, arithmetic));
+  return attention_c0_ns + whole_ns(additive ? memory + arithmetic : std::max(memory, arithmetic));
+}
+
+Nanos PipelineCost::sample_ns(std::int64_t sequences) const {
+  return sampling_ns + whole_ns(sampling_token_ns * static_cast<double>(sequences));
 }
 
 Nanos PipelineCost::transfer_ns(double bytes) const { return link_latency_ns + whole_ns(link_ns_per_byte * bytes); }
@@ -166,6 +187,13 @@ PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& mode
   cost.control_latency_ns = profile.control_latency_ns;
   cost.scheduler_ns = profile.scheduler_ns;
   cost.sampling_ns = profile.sampling_ns;
+  cost.sampling_token_ns = std::max(0.0, profile.sampling_token_ns);
+  if (profile.attention_token_ns >= 0 && profile.attention_kv_ns >= 0) {
+    cost.additive = true;
+    cost.attention_weight_ns = 0;
+    cost.attention_ns_per_token = profile.attention_token_ns;
+    cost.kv_ns_per_token = profile.attention_kv_ns;
+  }
   return cost;
 }
 

@@ -37,11 +37,18 @@ struct HardwareProfile {
   std::int64_t ffn_tile_tokens = kAbsent;  // the tile that measured values are for
   double source_bytes_per_s = 25.6e9;  // reading weights from where they come from, per worker; cost files may lack it
   LoadRule ffn_rule = LoadRule::additive;  // cost files may lack it
+  // Measured times of the attention side, in ns per token; with both of the first, attention takes attention_c0_ns and
+  // their sum, else what the rates say. Negative = absent.
+  double attention_token_ns = -1;  // of one new token in one layer
+  double attention_kv_ns = -1;     // of one cached token that a layer reads
+  double sampling_token_ns = -1;   // of one sequence, on top of sampling_ns
   bool operator==(const HardwareProfile&) const = default;
 };
 
-// Built-in profiles a100, h100, h200.
+// Built-in profiles a100, h100, h200, and cpu: a core of a server.
 const HardwareProfile* find_hardware_profile(const std::string& name);  // nullptr when unknown
+// The same machine `factor` times as slow in everything.
+HardwareProfile slowed(HardwareProfile profile, double factor);
 std::vector<std::string> hardware_profile_names();
 
 // FFN time of a worker = c0 + c1*tiles + c2*activated experts, or under the roofline rule c0 + max(c1*tiles,
@@ -89,9 +96,12 @@ struct PipelineCost {
   Nanos control_latency_ns = 0;
   Nanos scheduler_ns = 0;
   Nanos sampling_ns = 0;
+  double sampling_token_ns = 0;
+  bool additive = false;  // attention's times are measured, and add up
 
-  // max(memory, arithmetic) + c0 (roofline of one attention layer).
+  // c0 + max(memory, arithmetic) (roofline of one attention layer), or c0 + their sum.
   Nanos attention_ns(std::int64_t tokens, std::int64_t kv_tokens) const;
+  Nanos sample_ns(std::int64_t sequences) const;  // of one microbatch's step on one worker
   // A double, as products of accepted sizes may leave 64 bits.
   Nanos transfer_ns(double bytes) const;
 };

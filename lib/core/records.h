@@ -37,6 +37,7 @@ struct Header {
   std::vector<std::string> via;
   std::uint64_t seed = 0;
   std::string source;  // routing, sampled, synthetic, recorded, counts, requests; empty = absent
+  bool measured = false;  // times in it are of a clock: it differs from run to run
   ModelSpec model;
   ClusterSpec cluster;
   std::optional<PlannerSpec> planner;

@@ -156,8 +156,14 @@ void SimHost::Impl::dispatch(const Demand& demand, const Batch& batch, const Wor
       mine.kv_tokens = f.kv_tokens[a];
       attention[a].on_work(mine);
     }
+    const bool by_worker = f.batch.per_attention_worker.size() == f.tokens.size();
+    sampling_sequences[demand.target.microbatch] = by_worker ? f.batch.per_attention_worker : f.tokens;
   } else {
-    for (int a = 0; a < attention_count(); ++a) attention[a].on_work(item);
+    WorkItem mine = item;
+    for (int a = 0; a < attention_count(); ++a) {
+      mine.tokens = sampling_sequences.at(item.target.microbatch)[a];
+      attention[a].on_work(mine);
+    }
   }
 }
 
@@ -169,7 +175,7 @@ void SimHost::Impl::run_attention(int worker, const WorkItem& item) {
 }
 
 void SimHost::Impl::run_sampling(int worker, const WorkItem& item) {
-  const Nanos end = now() + options.pipeline_cost.sampling_ns;
+  const Nanos end = now() + options.pipeline_cost.sample_ns(item.tokens);
   timeline("A", worker, "compute", "sampling", item.target, now(), end);
   events.push(clock.notices('A', worker, FaultClock::Lane::compute, end), caused(EventKind::sampling_done, worker, 0));
 }

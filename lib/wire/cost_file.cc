@@ -10,9 +10,12 @@
 namespace afore::wire {
 namespace {
 
-enum class Role { rate, efficiency, time, measured, optional_rate, rule };
+enum class Role { rate, efficiency, time, measured, optional_rate, rule, token_time };
 
-bool may_lack(Role role) { return role == Role::measured || role == Role::optional_rate || role == Role::rule; }
+bool may_lack(Role role) {
+  return role == Role::measured || role == Role::optional_rate || role == Role::rule ||
+         role == Role::token_time;
+}
 
 // What the arithmetic of the simulator stays exact and in range with.
 constexpr double kMaxRate = 1e20;
@@ -41,6 +44,9 @@ void visit_profile(Profile& p, Visit&& visit) {
   visit("ffn_tile_tokens", p.ffn_tile_tokens, Role::measured);
   visit("source_bytes_per_s", p.source_bytes_per_s, Role::optional_rate);
   visit("ffn_rule", p.ffn_rule, Role::rule);
+  visit("attention_token_ns", p.attention_token_ns, Role::token_time);
+  visit("attention_kv_ns", p.attention_kv_ns, Role::token_time);
+  visit("sampling_token_ns", p.sampling_token_ns, Role::token_time);
 }
 
 struct Reader {
@@ -50,6 +56,10 @@ struct Reader {
     const JsonValue value = may_lack(role) ? object.find(key) : object.required(key);
     if (!value) return;
     to = value.number();
+    if (role == Role::token_time) {
+      if (!(to >= 0 && to <= kMaxTimeNs)) value.fail("a time per token must be from 0 to 1e9 ns");
+      return;
+    }
     if (role != Role::efficiency && !(to >= 1 && to <= kMaxRate))
       value.fail("a rate must be from 1 to 1e20 per second");
     if (role == Role::efficiency && !(to > kLeastEfficiency && to <= 1))
@@ -81,7 +91,9 @@ void check_missing(ObjectReader& object) {
 
 struct Writer {
   JsonWriter& json;
-  void operator()(const char* key, const double& value, Role) const { json.real(key, value); }
+  void operator()(const char* key, const double& value, Role role) const {
+    if (role != Role::token_time || value >= 0) json.real(key, value);
+  }
   void operator()(const char* key, const Nanos& value, Role) const {
     if (value != kAbsent) json.integer(key, value);
   }

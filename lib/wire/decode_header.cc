@@ -139,6 +139,7 @@ Header decode_header(ObjectReader& record, bool* has_seed) {
   *has_seed = static_cast<bool>(seed);
   if (seed) header.seed = static_cast<std::uint64_t>(seed.integer());
   read_text(record, "source", header.source);
+  if (const JsonValue flag = record.find("measured")) header.measured = flag.boolean();
   if (const JsonValue model = record.find("model")) header.model = read_model(ObjectReader(model));
   if (const JsonValue cluster = record.find("cluster")) header.cluster = read_cluster(ObjectReader(cluster));
   if (const JsonValue planner = record.find("planner")) header.planner = read_planner(ObjectReader(planner));

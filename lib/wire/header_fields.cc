@@ -120,6 +120,7 @@ std::vector<HeaderField> header_fields(const Header& header, bool with_seed) {
     list.integer("/seed", static_cast<std::int64_t>(header.seed));
   }
   list.string("/source", header.source);
+  if (header.measured) list.json("/measured", "true");
   list_model(list, header.model);
   list_cluster(list, header.cluster);
   if (header.planner) list_planner(list, *header.planner);

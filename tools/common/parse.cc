@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <set>
 
 #include "common/cli.h"
@@ -127,7 +128,27 @@ std::vector<int> parse_int_list(const std::string& text, const std::string& flag
   return {values.begin(), values.end()};
 }
 
+namespace {
+
+// "h100*40": 40 times as slow, for runs that pace themselves.
+std::optional<HardwareProfile> slowed_cost(const std::string& text) {
+  const std::size_t star = text.rfind('*');
+  if (star == std::string::npos || star == 0 || access(text.c_str(), F_OK) == 0) return std::nullopt;
+  double factor = 0;
+  const char* end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data() + star + 1, end, factor);
+  if (error != std::errc() || read != end || !(factor >= 1e-3 && factor <= 1e6))
+    throw Error(ErrorKind::usage, fmt::format("--cost: \"{}\" does not end in a factor from 0.001 to 1e6", text),
+                "like --cost 'h100*40', 40 times as slow as an h100");
+  HardwareProfile profile = slowed(load_cost(text.substr(0, star)), factor);
+  profile.name = text;
+  return profile;
+}
+
+}  // namespace
+
 HardwareProfile load_cost(const std::string& name_or_path) {
+  if (std::optional<HardwareProfile> profile = slowed_cost(name_or_path)) return *profile;
   if (const HardwareProfile* profile = find_hardware_profile(name_or_path)) return *profile;
   if (access(name_or_path.c_str(), F_OK) != 0) {
     throw Error(ErrorKind::usage, fmt::format("--cost: \"{}\" is neither a built-in profile nor a file", name_or_path),

@@ -275,8 +275,8 @@ Nanos ThreadEngine::paced_attention_ns(const WorkItem& item) const {
   return options_.pipeline_cost.attention_ns(item.tokens, item.kv_tokens);
 }
 
-Nanos ThreadEngine::paced_sampling_ns(const device::cpu::StepState&) const {
-  return options_.pipeline_cost.sampling_ns;
+Nanos ThreadEngine::paced_sampling_ns(const device::cpu::StepState& step) const {
+  return options_.pipeline_cost.sample_ns(static_cast<std::int64_t>(step.slices.size()));
 }
 
 }  // namespace afore::host
