@@ -1,0 +1,232 @@
+#include "common/prompts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "common/data_files.h"
+#include "common/real.h"
+#include "util/error.h"
+#include "util/line_io.h"
+#include "wire/csv.h"
+#include "wire/prompts.h"
+#include "wire/wire.h"
+
+namespace afore::cli {
+namespace {
+
+constexpr std::int64_t kMaxTokens = 64;  // of a prompt that does not say
+const std::vector<std::string> kDomains = {"conversation", "documents", "code", "math"};
+
+using wire::PromptLine;
+
+// JSON lines, or one prompt per line: each line may be either.
+std::vector<PromptLine> read_prompts(const std::string& path) {
+  LineReader lines(path);
+  std::vector<PromptLine> prompts;
+  std::string_view line;
+  while (lines.next(line)) {
+    if (line.empty()) continue;
+    if (line.front() == '{') {
+      prompts.push_back(wire::parse_prompt_line(line, lines.name(), lines.line_number()));
+    } else {
+      prompts.emplace_back();
+      prompts.back().prompt = line;
+    }
+  }
+  if (prompts.empty()) throw Error(ErrorKind::data, lines.name() + ": there is no prompt in it", "one prompt per line");
+  return prompts;
+}
+
+// mixed: one of each domain in turn.
+std::vector<PromptLine> read_workload(const std::string& name) {
+  const auto domain = [](const std::string& of) { return read_prompts(data_file("data/workloads/" + of + ".jsonl")); };
+  if (name != "mixed") return domain(name);
+  std::vector<std::vector<PromptLine>> all;
+  std::size_t longest = 0;
+  for (const std::string& each : kDomains) {
+    all.push_back(domain(each));
+    longest = std::max(longest, all.back().size());
+  }
+  std::vector<PromptLine> mixed;
+  for (std::size_t i = 0; i < longest; ++i)
+    for (const std::vector<PromptLine>& prompts : all)
+      if (i < prompts.size()) mixed.push_back(prompts[i]);
+  return mixed;
+}
+
+std::vector<PromptLine> named_prompts(const PromptFlags& flags) {
+  if (!flags.prompts.empty()) {
+    std::vector<PromptLine> prompts(flags.prompts.size());
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      if (flags.prompts[i].empty()) throw Error(ErrorKind::usage, "--prompt is empty", "give it some text");
+      prompts[i].prompt = flags.prompts[i];
+    }
+    return prompts;
+  }
+  return flags.workload.empty() ? read_prompts(flags.file) : read_workload(flags.workload);
+}
+
+class Maker {
+ public:
+  Maker(const PromptFlags& flags, const nn::Tokenizer& tokenizer, const nn::ModelConfig& config)
+      : flags_(flags), tokenizer_(tokenizer), config_(config) {}
+
+  host::IncomingRequest request(const PromptLine& line, std::string id, std::uint64_t number) const {
+    auto prompt = std::make_shared<host::Prompt>();
+    prompt->token_ids = tokenizer_.encode(line.prompt);
+    const auto size = static_cast<std::int64_t>(prompt->token_ids.size());
+    if (size == 0) throw Error(ErrorKind::data, fmt::format("prompt {}: it has no tokens", id));
+    if (size >= config_.max_positions)
+      throw Error(ErrorKind::data,
+                  fmt::format("prompt {}: its {} tokens leave no room in a context of {}", id, size,
+                              config_.max_positions),
+                  "shorten it");
+    for (const int token : prompt->token_ids)
+      if (token >= config_.vocab)
+        throw Error(ErrorKind::data, fmt::format("prompt {}: token {} is outside the model's vocabulary", id, token),
+                    "tokenizer.json is not this model's");
+    prompt->temperature = line.temperature.value_or(flags_.temperature);
+    prompt->top_p = line.top_p.value_or(flags_.top_p.value_or(1));
+    prompt->seed = line.seed.value_or(static_cast<std::uint64_t>(flags_.seed) + number);
+    prompt->ignore_eos = line.ignore_eos.value_or(flags_.ignore_eos);
+    prompt->stop = line.stop.empty() ? flags_.stop : line.stop;
+    host::IncomingRequest request;
+    request.record.id = std::move(id);
+    request.record.arrival_ns = line.arrival_ns;
+    request.record.prompt_tokens = size;
+    const std::int64_t wanted = flags_.max_tokens != kAbsent ? flags_.max_tokens : line.max_tokens.value_or(kMaxTokens);
+    request.record.output_tokens = std::min(wanted, config_.max_positions - size);
+    request.prompt = std::move(prompt);
+    return request;
+  }
+
+ private:
+  const PromptFlags& flags_;
+  const nn::Tokenizer& tokenizer_;
+  const nn::ModelConfig& config_;
+};
+
+std::vector<host::IncomingRequest> from_lines(const PromptFlags& flags, const Maker& maker) {
+  const std::vector<PromptLine> lines = named_prompts(flags);
+  const std::size_t count = flags.num_prompts > 0 ? static_cast<std::size_t>(flags.num_prompts) : lines.size();
+  std::vector<host::IncomingRequest> requests;
+  for (std::size_t i = 0; i < count; ++i) {
+    const PromptLine& line = lines[i % lines.size()];
+    std::string id = line.id.empty() ? fmt::format("p{}", i % lines.size()) : line.id;
+    if (i >= lines.size()) id += fmt::format("#{}", i / lines.size());
+    requests.push_back(maker.request(line, std::move(id), i));
+  }
+  std::stable_sort(requests.begin(), requests.end(),
+                   [](const auto& a, const auto& b) { return a.record.arrival_ns < b.record.arrival_ns; });
+  return requests;
+}
+
+std::vector<wire::TracedRequest> read_trace(const std::string& path) {
+  if (path.ends_with(".csv")) return wire::parse_azure_csv(read_file_bytes(path, wire::kMaxCsvBytes), path);
+  LineReader lines(path);
+  std::vector<wire::TracedRequest> requests;
+  std::string_view line;
+  while (lines.next(line)) {
+    requests.push_back(wire::parse_mooncake_line(line, lines.name(), lines.line_number()));
+    if (requests.size() > 1 && requests.back().at_ns < requests[requests.size() - 2].at_ns)
+      throw Error(ErrorKind::data,
+                  fmt::format("{}:{}: the request arrives before the one above it", lines.name(), lines.line_number()),
+                  "sort the lines by timestamp");
+  }
+  return requests;
+}
+
+// The trace says how long prompts and outputs are and when they come; their text is that of a workload, cut to length.
+std::vector<host::IncomingRequest> from_trace(const PromptFlags& flags, const nn::Tokenizer& tokenizer,
+                                              const nn::ModelConfig& config) {
+  std::vector<wire::TracedRequest> trace = read_trace(flags.trace);
+  if (trace.empty()) throw Error(ErrorKind::data, flags.trace + ": there is no request in it");
+  if (flags.num_prompts > 0 && trace.size() > static_cast<std::size_t>(flags.num_prompts))
+    trace.resize(static_cast<std::size_t>(flags.num_prompts));
+  std::vector<int> text;
+  for (const PromptLine& line : read_workload(flags.workload.empty() ? "mixed" : flags.workload)) {
+    const std::vector<int> ids = tokenizer.encode(line.prompt);
+    text.insert(text.end(), ids.begin(), ids.end());
+  }
+  std::vector<host::IncomingRequest> requests;
+  std::size_t at = 0, cut = 0;
+  for (std::size_t i = 0; i < trace.size(); ++i) {
+    const std::int64_t context = config.max_positions;
+    const std::int64_t output = std::min(trace[i].output_tokens, context / 2);
+    const std::int64_t size = std::min(trace[i].prompt_tokens, context - output);
+    if (output != trace[i].output_tokens || size != trace[i].prompt_tokens) ++cut;
+    auto prompt = std::make_shared<host::Prompt>();
+    for (std::int64_t t = 0; t < size; ++t, at = (at + 1) % text.size()) prompt->token_ids.push_back(text[at]);
+    prompt->temperature = flags.temperature;
+    prompt->top_p = flags.top_p.value_or(1);
+    prompt->seed = static_cast<std::uint64_t>(flags.seed) + i;
+    prompt->ignore_eos = true;  // the trace says how long the output is
+    host::IncomingRequest request;
+    const double at_ns = static_cast<double>(trace[i].at_ns - trace[0].at_ns) / flags.rate_scale.value_or(1);
+    request.record = {fmt::format("r{}", i), static_cast<Nanos>(std::llround(at_ns)), size, output, "", 0};
+    request.prompt = std::move(prompt);
+    requests.push_back(std::move(request));
+  }
+  if (cut > 0)
+    warn(fmt::format("{} of {} requests are longer than a context of {} tokens, and were cut to fit", cut,
+                     trace.size(), config.max_positions));
+  return requests;
+}
+
+}  // namespace
+
+void add_prompt_flags(CLI::App& app, PromptFlags& flags) {
+  const std::string group = "prompts";
+  std::vector<CLI::Option*> options;
+  options.push_back(app.add_option("--prompt", flags.prompts, "A prompt; repeatable")
+                        ->type_name("TEXT")
+                        ->allow_extra_args(false));
+  options.push_back(app.add_option("--prompts", flags.file,
+                                   "Prompts, one per line: text, or an object with prompt, id, max_tokens, "
+                                   "temperature, top_p, seed, stop, ignore_eos, arrival_ms; - for standard input")
+                        ->type_name("FILE"));
+  options.push_back(add_choice(app, "--workload", flags.workload, "Bundled prompts",
+                               {"conversation", "documents", "code", "math", "mixed"}));
+  options.push_back(app.add_option("--trace", flags.trace,
+                                   "Arrivals and lengths of Azure's .csv or Mooncake's .jsonl; prompts are made up from "
+                                   "--workload")
+                        ->type_name("FILE"));
+  options.push_back(add_real(app, "--rate-scale", flags.rate_scale, "Requests of --trace come so many times as fast",
+                             1e6));
+  options.push_back(add_int(app, "--num-prompts", flags.num_prompts,
+                            "So many requests: prompts repeat, or the first are taken (default: all, once)", 0,
+                            1 << 24));
+  options.push_back(add_int(app, "--max-tokens", flags.max_tokens,
+                            "Tokens to generate at most (default: what a prompt says, else 64)", 1, 1 << 24));
+  options.push_back(app.add_option("--temperature", flags.temperature, "0 takes the likeliest token")
+                        ->check(CLI::Range(0.0, 100.0))
+                        ->capture_default_str());
+  options.push_back(add_real(app, "--top-p", flags.top_p, "Sample from the likeliest tokens that reach this "
+                                                          "probability", 1));
+  options.push_back(add_int(app, "--seed", flags.seed, "Of sampling; request i uses seed + i"));
+  options.push_back(
+      app.add_option("--stop", flags.stop, "Text that ends a completion; repeatable")->allow_extra_args(false));
+  options.push_back(app.add_flag("--ignore-eos", flags.ignore_eos, "Generate up to the token limit"));
+  for (CLI::Option* option : options) option->group(group);
+}
+
+std::vector<host::IncomingRequest> load_prompts(const PromptFlags& flags, const nn::Tokenizer& tokenizer,
+                                                const nn::ModelConfig& config) {
+  const int ways = !flags.prompts.empty() + !flags.file.empty() + (!flags.workload.empty() || !flags.trace.empty());
+  if (ways == 0)
+    throw Error(ErrorKind::usage, "there is nothing to do",
+                "give --prompt TEXT, --prompts FILE, --workload NAME or --trace FILE");
+  if (ways > 1)
+    throw Error(ErrorKind::usage, "prompts are named in several ways",
+                "give one of --prompt, --prompts, and --workload or --trace");
+  for (const std::string& stop : flags.stop)
+    if (stop.empty() || stop.size() > wire::kMaxStopBytes)
+      throw Error(ErrorKind::usage, "--stop: a stop text has 1 to 256 bytes");
+  if (!flags.trace.empty()) return from_trace(flags, tokenizer, config);
+  return from_lines(flags, Maker(flags, tokenizer, config));
+}
+
+}  // namespace afore::cli
