@@ -1,6 +1,7 @@
 #pragma once
 // Attention over a paged cache. Keys and values of one layer and one attention worker lie in pages of kPageTokens
-// positions, float32: [page][2 (keys, values)][kv_heads][kPageTokens][head_dim]. A sequence owns a list of pages.
+// positions, float32. A page is its keys, [kv_heads][head_dim][kPageTokens], so that a block's scores are one vector,
+// then its values, [kv_heads][kPageTokens][value_dim()]. A sequence owns a list of pages.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,7 +14,9 @@ inline constexpr int kPageTokens = 16;
 
 struct AttentionShape {
   int heads = 0, kv_heads = 0, head_dim = 0;
-  constexpr std::int64_t page_floats() const { return std::int64_t{2} * kv_heads * kPageTokens * head_dim; }
+  // head_dim, rounded up to whole vectors of 16.
+  constexpr std::int64_t value_dim() const { return (head_dim + 15) / 16 * std::int64_t{16}; }
+  constexpr std::int64_t page_floats() const { return std::int64_t{kv_heads} * kPageTokens * (head_dim + value_dim()); }
 };
 
 // cos and sin of every position's rotary angles; built once, read by all.

@@ -24,7 +24,8 @@ Isa parse_isa(std::string_view name);  // Error{usage} for an unknown or unsuppo
 
 class ThreadPool;
 
-// Memory that calls reuse; one per thread that calls.
+// Memory that calls reuse; one per thread that calls. Slots 0 to 3 are of matmul and expert_ffn, 4 of attend; the rest
+// are the caller's.
 class Scratch {
  public:
   // At least `bytes`, aligned to 64; valid until the next call with the same `slot`.
@@ -55,7 +56,7 @@ class Kernels {
   virtual ~Kernels() = default;
   virtual Isa isa() const = 0;
 
-  // y[r][n] = sum_k x[r][k] w[n][k]; strides in floats. `pool` may be null: the calling thread alone.
+  // y[r][n] = sum_k x[r][k] w[n][k], k in order; strides in floats. `pool` may be null: the calling thread alone.
   virtual void matmul(const float* x, std::int64_t x_stride, std::int64_t rows, const Packed& w, float* y,
                       std::int64_t y_stride, Scratch& scratch, ThreadPool* pool) const = 0;
   // y = down(silu(gate(x)) * up(x)) of each expert's rows. Rows of an expert are cut into tiles of kTileTokens.
@@ -65,8 +66,19 @@ class Kernels {
   virtual float dot(const float* a, const float* b, std::int64_t n) const = 0;
   // y += a * x
   virtual void axpy(float a, const float* x, float* y, std::int64_t n) const = 0;
-  // y = x / rms(x) * weight
+  // y = x / rms(x) * weight, rms(x) = sqrt(mean of squares + eps); y may be x
   virtual void rms_norm(const float* x, const float* weight, float eps, float* y, std::int64_t n) const = 0;
+  // x = exp(x - max x) / the sum of those; exp below e^-87 is 0
+  virtual void softmax(float* x, std::int64_t n) const = 0;
+
+  // The two halves of attention over one block of 16 positions and the query heads that share its keys and values.
+  // scores[h * stride + t] = scale * sum_d query[h][d] keys[d][t]. `keys`: [dim][16], d in order.
+  virtual void score_block(const float* query, std::int64_t heads, std::int64_t dim, const float* keys, float scale,
+                           float* scores, std::int64_t stride) const = 0;
+  // out[h][d] += sum_t weights[h * stride + t] values[t][d], t = 0 … positions - 1 in order. `values`: [16][dim],
+  // `out`: [heads][dim]; dim a multiple of 16.
+  virtual void weigh_block(const float* weights, std::int64_t stride, std::int64_t heads, std::int64_t positions,
+                           const float* values, std::int64_t dim, float* out) const = 0;
 };
 
 }  // namespace afore::device::cpu
