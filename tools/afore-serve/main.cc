@@ -1,11 +1,13 @@
-// afore-serve: the AFD pipeline. Today its host is the simulator.
+// afore-serve: the AFD pipeline, on threads with a real model or on the simulator.
 #include "afore-serve/replay.h"
 #include "afore-serve/requests.h"
+#include "afore-serve/run.h"
 #include "common/cli.h"
 #include "common/record_stream.h"
 
 namespace {
 
+using afore::serve::RunFlags;
 using afore::serve::ServeFlags;
 
 void add_common(CLI::App& app, ServeFlags& flags) {
@@ -30,6 +32,7 @@ void add_common(CLI::App& app, ServeFlags& flags) {
 
 int main(int argc, char** argv) {
   ServeFlags replay_flags, compare_flags;
+  RunFlags run_flags;
   return afore::cli::tool_main(
       argc, argv, "afore-serve", "Runs the AFD pipeline: attention workers, FFN workers, scheduler.",
       [&](CLI::App& app) {
@@ -59,6 +62,12 @@ int main(int argc, char** argv) {
         compare->final_callback([&, compare] {
           afore::cli::refuse_terminal_stdin(compare_flags.input, *compare);
           afore::serve::compare(compare_flags);
+        });
+        CLI::App* run = app.add_subcommand("run", "Generate text with a real model, attention and experts on workers");
+        afore::serve::add_run_flags(*run, run_flags);
+        run->final_callback([&, run] {
+          if (run_flags.prompts.file == "-") afore::cli::refuse_terminal_stdin("-", *run);
+          afore::serve::run(run_flags);
         });
         app.require_subcommand(1);
       });

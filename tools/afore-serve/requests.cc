@@ -92,20 +92,14 @@ void refuse_request_flags(const RequestFlags& flags) {
                 "afore-trace import --from azure-csv or mooncake makes streams of requests");
 }
 
-host::ClosedLoopOptions closed_loop_options(const ServeFlags& flags, const cli::Setup& setup) {
-  const RequestFlags& f = flags.requests;
+host::ServingLoopOptions serving_loop_options(const RequestFlags& f, const cli::Setup& setup) {
   if (f.max_num_batched_tokens < f.max_num_seqs)
     throw Error(
         ErrorKind::usage,
         fmt::format("--max-num-batched-tokens {} is below --max-num-seqs {}", f.max_num_batched_tokens, f.max_num_seqs),
         "a step has a token for each decoding request");
-  const ModelSpec& model = setup.model;
-  if (model.experts == kAbsent || model.top_k == kAbsent || model.moe_layers.empty())
-    throw Error(ErrorKind::data, "the header of the stream does not say the model's experts, top_k and moe_layers",
-                "make the stream with afore-trace import");
-  host::ClosedLoopOptions options;
-  options.sim = sim_options(flags, setup);
-  options.planner = setup.planner;
+  host::ServingLoopOptions options;
+  options.layers = setup.model.moe_layers.size();
   options.objectives = parse_goodput(f.goodput);
   batch::ServingOptions& serving = options.serving;
   serving.microbatches = static_cast<int>(setup.cluster.microbatches);
@@ -119,6 +113,21 @@ host::ClosedLoopOptions closed_loop_options(const ServeFlags& flags, const cli::
   else if (options.objectives.ttft_ms) serving.max_queue_ns = nanos(*options.objectives.ttft_ms / 2, 1e6);
   if (f.timeout_s) serving.timeout_ns = nanos(*f.timeout_s, 1e9);
   if (f.duration_s) options.end_ns = nanos(*f.duration_s, 1e9);
+  return options;
+}
+
+host::ClosedLoopOptions closed_loop_options(const ServeFlags& flags, const cli::Setup& setup) {
+  const host::ServingLoopOptions loop = serving_loop_options(flags.requests, setup);
+  const ModelSpec& model = setup.model;
+  if (model.experts == kAbsent || model.top_k == kAbsent || model.moe_layers.empty())
+    throw Error(ErrorKind::data, "the header of the stream does not say the model's experts, top_k and moe_layers",
+                "make the stream with afore-trace import");
+  host::ClosedLoopOptions options;
+  options.sim = sim_options(flags, setup);
+  options.planner = setup.planner;
+  options.serving = loop.serving;
+  options.objectives = loop.objectives;
+  options.end_ns = loop.end_ns;
   return options;
 }
 

@@ -21,6 +21,10 @@ bool is_request_stream(const std::optional<Header>& header);
 // Error{usage} when the stream is one of targets and a flag for requests was given.
 void refuse_request_flags(const RequestFlags& flags);
 
+// What the flags for requests say; Error{usage} for flags that contradict each other. Without --kv-budget-tokens that
+// is the model's (kv_budget_tokens()).
+host::ServingLoopOptions serving_loop_options(const RequestFlags& flags, const cli::Setup& setup);
+
 // Error{usage} for flags that contradict each other, Error{data} when the header does not describe the model.
 host::ClosedLoopOptions closed_loop_options(const ServeFlags& flags, const cli::Setup& setup);
 

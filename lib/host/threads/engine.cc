@@ -9,7 +9,19 @@
 namespace afore::host {
 namespace {
 
-constexpr int kRingPlans = 64;
+// Room for some dozens of plans: more than the Coordinator lets targets be in flight.
+RingOptions ring_options(const ThreadOptions& options, int slots_per_worker) {
+  RingOptions ring;
+  ring.readers = static_cast<int>(options.cluster.ffn_workers);
+  ring.shape = {static_cast<int>(options.model.experts), ring.readers, slots_per_worker};
+  const std::int64_t plan_bytes = 4096 + 128 * options.model.experts + 128 * options.cluster.ffn_workers * slots_per_worker;
+  ring.cells = static_cast<int>(32 * (plan_bytes / static_cast<std::int64_t>(ring.cell_bytes) + 1));
+  return ring;
+}
+
+SharedRing make_ring(const RingOptions& options) {
+  return {SharedMemory("afore-plans", SharedRing::memory_bytes(options)), options};
+}
 constexpr auto kLookEvery = std::chrono::milliseconds(20);  // at signals
 
 }  // namespace
@@ -31,7 +43,7 @@ ThreadEngine::ThreadEngine(const ThreadOptions& options, const device::cpu::Expe
       metrics_(options.cluster, options.layer_cost),
       sampled_(static_cast<std::size_t>(options.cluster.microbatches), 0),
       awaited_(sampled_.size(), 0),
-      ring_(kRingPlans, ffn_count()) {
+      ring_(make_ring(ring_options(options, plans_->placement(options.model.moe_layers[0]).slots_per_worker()))) {
   AFORE_CHECK(options_.cluster.tile_tokens == device::cpu::kTileTokens, "plans count in another tile than the device");
   for (std::size_t i = 0; i < options_.model.moe_layers.size(); ++i) {
     const int layer = options_.model.moe_layers[i];

@@ -72,8 +72,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   void plan(const Demand& demand);         // by the scheduler's thread
   bool publish(const Target& target);      // the same; false: the ring is full
   pipeline::PlanPtr take_plan(int worker, std::int64_t serial);
-  std::uint32_t lane_word(int worker) const { return ring_.word(worker); }
-  void wait_lane(int worker, std::uint32_t seen, Nanos until_ns);
+  void wait_lane(int worker, Nanos until_ns);  // or until it is woken, since the last wait
   void wake_lane(int worker) { ring_.poke(worker); }
 
   // With the caller's mutex held: post, release. Without: the rest.
@@ -165,7 +164,6 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
 
   std::atomic<bool> stopping_{false};
   SharedRing ring_;
-  std::atomic<bool> ring_was_full_{false};
   std::unique_ptr<Timer> timer_;  // paced runs
   std::unique_ptr<SchedulerNode> scheduler_;
   std::vector<std::unique_ptr<AttentionNode>> attention_;

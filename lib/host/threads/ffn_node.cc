@@ -190,12 +190,11 @@ void FfnNode::compute(const Job& job) {
 void FfnNode::lane_loop() {
   prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
   while (!engine_.stopping()) {
-    const std::uint32_t seen = engine_.lane_word(index_);
     const bool took = take_plan();
     const bool moved = advance_copy();
     const bool started = start_copy();
     if (took || moved || started) continue;
-    engine_.wait_lane(index_, seen, moving_ ? moving_->end_ns : engine_.now() + engine_.options().deadline_ns);
+    engine_.wait_lane(index_, moving_ ? moving_->end_ns : engine_.now() + engine_.options().deadline_ns);
   }
 }
 

@@ -1,5 +1,6 @@
 // What the nodes tell each other: work, demand, plans, rows, results, copies.
 #include <algorithm>
+#include <chrono>
 
 #include "host/threads/engine.h"
 #include "util/error.h"
@@ -7,6 +8,12 @@
 namespace afore::host {
 
 using pipeline::WorkItem;
+
+namespace {
+
+constexpr std::int64_t kOnlyEpoch = 0;  // workers of one process are lost together
+
+}  // namespace
 
 ThreadEngine::FlightPtr ThreadEngine::flight(const Target& target) {
   const std::lock_guard lock(flights_mutex_);
@@ -84,9 +91,7 @@ void ThreadEngine::plan(const Demand& demand) {
 
 bool ThreadEngine::publish(const Target& target) {
   const FlightPtr mine = flight(target);
-  ring_was_full_.store(true);  // a reader that frees a cell from now on says so
-  if (!ring_.publish(*mine->plan, 0)) return false;
-  ring_was_full_.store(false);
+  if (!ring_.publish(*mine->plan)) return false;
   const auto available = [this] {
     for (const auto& node : ffn_) node->on_plans_available();
   };
@@ -104,15 +109,16 @@ bool ThreadEngine::publish(const Target& target) {
 }
 
 pipeline::PlanPtr ThreadEngine::take_plan(int worker, std::int64_t serial) {
-  const SharedRing::Taken taken = ring_.take(worker, serial, 0);
-  AFORE_CHECK(taken.plan != nullptr, "a plan that was published is not in the ring");
-  if (ring_was_full_.load()) scheduler_->on_ring_free();
+  const Taken taken = ring_.take(worker, serial, kOnlyEpoch);
+  if (taken.frees_producer) scheduler_->on_ring_free();
+  if (taken.verdict != Verdict::plan)
+    throw Error(ErrorKind::internal, std::string("the plan ring has no next plan for F") + std::to_string(worker) +
+                                         ": " + to_string(taken.verdict));
   return taken.plan;
 }
 
-void ThreadEngine::wait_lane(int worker, std::uint32_t seen, Nanos until_ns) {
-  const Nanos left_ns = until_ns - now();
-  if (left_ns > 0) ring_.wait(worker, seen, left_ns);
+void ThreadEngine::wait_lane(int worker, Nanos until_ns) {
+  ring_.wait(worker, std::chrono::steady_clock::now() + std::chrono::nanoseconds(until_ns - now()));
 }
 
 // --- Rows and results

@@ -1,0 +1,261 @@
+#include "afore-serve/run.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "afore-serve/requests.h"
+#include "afore-serve/run_output.h"
+#include "common/data_files.h"
+#include "device/cpu/thread_pool.h"
+#include "host/monolith.h"
+#include "host/threads/thread_runner.h"
+#include "migrate/arena.h"
+#include "placement/registry.h"
+#include "util/error.h"
+
+namespace afore::serve {
+namespace {
+
+constexpr double kMostCpuShare = 0.5;  // of the cores' time, for a paced run to say anything about its workers
+
+std::int64_t default_kv_tokens(const ModelSpec& model, std::int64_t workers) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 18;
+  const std::int64_t bytes_per_token = std::max<std::int64_t>(1, model.kv_bytes_per_token * model.layers);
+  const std::int64_t fits = migrate::available_memory_bytes() / 4 / workers / bytes_per_token;
+  return std::clamp<std::int64_t>(fits, batch::kKvBlockTokens, kMost) / batch::kKvBlockTokens * batch::kKvBlockTokens;
+}
+
+cli::Setup run_setup(RunFlags& flags, const nn::ModelConfig& config) {
+  const std::int64_t tile = flags.planning.tile_tokens;
+  if (tile != kAbsent && tile != device::cpu::kTileTokens)
+    throw Error(ErrorKind::usage,
+                fmt::format("--tile-tokens {}: this device's tile has {} tokens", tile, device::cpu::kTileTokens),
+                "leave it out");
+  flags.planning.tile_tokens = device::cpu::kTileTokens;
+  if (flags.planning.cost.empty()) flags.planning.cost = "cpu";
+  flags.planning.overlap = flags.no_overlap ? "off" : "on";
+  Header header;
+  header.model = nn::model_spec(config);
+  return cli::resolve(flags.planning, header, "afore");
+}
+
+host::ServingLoopOptions serving_options(const RunFlags& flags, const cli::Setup& setup, std::size_t requests) {
+  ServeFlags as;
+  as.requests = flags.requests;
+  host::ServingLoopOptions options = serving_loop_options(as.requests, setup);
+  batch::ServingOptions& serving = options.serving;
+  if (flags.requests.kv_budget_tokens == kAbsent)
+    serving.kv_budget_tokens = default_kv_tokens(setup.model, setup.cluster.attention_workers);
+  if (flags.max_concurrency != kAbsent)
+    serving.max_num_seqs = std::min(serving.max_num_seqs, ceil_div(flags.max_concurrency, serving.microbatches));
+  // Prompts that are all here wait their turn; what a trace brings at its own times may be refused.
+  if (flags.prompts.trace.empty()) serving.max_queue = std::max<std::int64_t>(serving.max_queue, requests);
+  return options;
+}
+
+host::ThreadOptions thread_options(const RunFlags& flags, const cli::Setup& setup, std::int64_t kv_budget_tokens) {
+  host::ThreadOptions options;
+  options.model = setup.model;
+  options.cluster = setup.cluster;
+  options.layer_cost = setup.cost;
+  options.pipeline_cost = pipeline_cost(setup.profile, setup.sized);
+  options.overlap = !flags.no_overlap;
+  options.paced = flags.pace;
+  options.isa = flags.isa == "auto" ? device::cpu::best_isa() : device::cpu::parse_isa(flags.isa);
+  options.combine = flags.combine == "exact" ? device::cpu::Combine::exact : device::cpu::Combine::partial;
+  options.kv_budget_tokens = kv_budget_tokens;
+  options.worker_threads = static_cast<int>(flags.threads);
+  options.deadline_ns = flags.deadline_s * 1'000'000'000;
+  return options;
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Its requests one after the other, as they are asked for.
+host::NextRequest feed(std::vector<host::IncomingRequest>& requests) {
+  return [&requests, next = std::size_t{0}](host::IncomingRequest& request) mutable {
+    if (next == requests.size()) return false;
+    request = std::move(requests[next++]);
+    return true;
+  };
+}
+
+class Run {
+ public:
+  explicit Run(RunFlags flags)
+      : flags_(std::move(flags)),
+        folder_(flags_.model.empty() ? cli::data_file("models/tiny") : std::filesystem::path(flags_.model)),
+        model_(folder_),
+        setup_(run_setup(flags_, model_.config())),
+        requests_(cli::load_prompts(flags_.prompts, model_.tokenizer, model_.config())),
+        serving_(serving_options(flags_, setup_, requests_.size())),
+        out_(flags_.json, requests_.size(), flags_.record),
+        interrupted_(cli::catch_interrupts()) {}
+
+  void operator()() {
+    out_.record(header());
+    flags_.host == "threads" ? on_threads() : monolithic();
+  }
+
+ private:
+  Header header() const {
+    Header header = cli::gained(setup_, flags_.host == "threads");
+    header.producer = cli::producer("afore-serve");
+    header.seed = static_cast<std::uint64_t>(flags_.prompts.seed);
+    header.source = "recorded";
+    header.measured = true;
+    return header;
+  }
+
+  void on_threads() {
+    host::ThreadSink sink;
+    if (out_.records()) {
+      sink.planned = [this](const Batch* batch, const Demand& demand, const pipeline::PlannedTarget& planned) {
+        if (batch != nullptr) out_.record(*batch);
+        out_.record(demand);
+        if (planned.before) out_.record(*planned.before);
+        out_.record(planned.plan);
+        if (planned.completed) out_.record(*planned.completed);
+      };
+      sink.observed = [this](const Observed& observed) { out_.record(observed); };
+      if (flags_.timeline) sink.operation = [this](const Operation& operation) { out_.record(operation); };
+    }
+    host::ThreadRunner runner(model_, thread_options(flags_, setup_, serving_.serving.kv_budget_tokens),
+                              setup_.planner, sink, text_sink());
+    const double cpu_s = cpu_seconds();
+    const Nanos start_ns = runner.now();
+    serve(runner, [&] {
+      Summary summary = runner.engine().summary();
+      const double wall_s = static_cast<double>(runner.now() - start_ns) / 1e9;
+      const double share =
+          (cpu_seconds() - cpu_s) / wall_s / static_cast<double>(std::max(1u, std::thread::hardware_concurrency()));
+      summary.notes["cpu_share"] = fmt::format("{:.3f}", share);
+      if (flags_.pace) summary.notes["paced"] = "true";
+      cpu_share_ = share;
+      return summary;
+    });
+    if (flags_.pace && cpu_share_ > kMostCpuShare)
+      throw Error(ErrorKind::answer_no,
+                  fmt::format("the workers' own work took {:.0f} % of the cores' time: at this pace they were in each "
+                              "other's way, and the times say nothing",
+                              cpu_share_ * 100),
+                  fmt::format("a machine {:.1f} times as slow: --cost 'NAME*FACTOR'", cpu_share_ / kMostCpuShare * 1.3));
+  }
+
+  void monolithic() {
+    host::MonolithOptions options;
+    options.microbatches = static_cast<int>(setup_.cluster.microbatches);
+    options.kv_budget_tokens = serving_.serving.kv_budget_tokens;
+    options.threads = static_cast<int>(flags_.threads);
+    options.isa = flags_.isa == "auto" ? device::cpu::best_isa() : device::cpu::parse_isa(flags_.isa);
+    options.wall_clock = true;
+    host::MonolithSink sink;
+    if (out_.records())
+      sink = [this](const Batch* batch, const Demand& demand, const Routing*) {
+        if (batch != nullptr) out_.record(*batch);
+        out_.record(demand);
+      };
+    host::Monolith runner(model_, options, std::move(sink), text_sink());
+    serve(runner, [&] {
+      Summary summary;
+      summary.host = "monolithic";
+      summary.device = std::string("cpu-") + device::cpu::to_string(options.isa);
+      return summary;
+    });
+  }
+
+  host::TextSink text_sink() {
+    return [this](const std::string& id, std::string_view text, bool last) { out_.text(id, text, last); };
+  }
+
+  void serve(host::StepRunner& runner, const std::function<Summary()>& summarize) {
+    host::ServingLoop loop(serving_, runner, [this](const Completion& completion) { out_.completion(completion); });
+    const bool cut = loop.run(feed(requests_), interrupted_);
+    Summary summary = summarize();
+    loop.fill(summary);
+    summary.producer = cli::producer("afore-serve");
+    summary.interrupted = cut;
+    summary.notes["cost"] = setup_.profile.name;
+    out_.finish(summary);
+    if (cut) throw Error(ErrorKind::interrupted, "interrupted");
+  }
+
+  RunFlags flags_;
+  std::filesystem::path folder_;
+  host::LoadedModel model_;
+  cli::Setup setup_;
+  std::vector<host::IncomingRequest> requests_;
+  host::ServingLoopOptions serving_;
+  RunOutput out_;
+  const volatile int* interrupted_;
+  double cpu_share_ = 0;
+};
+
+}  // namespace
+
+void add_run_flags(CLI::App& app, RunFlags& flags) {
+  app.add_option("--model", flags.model, "Folder with config.json, safetensors and tokenizer.json (default: the "
+                                         "bundled one)")
+      ->type_name("DIR");
+  cli::add_prompt_flags(app, flags.prompts);
+  cli::add_choice(app, "--host", flags.host, "Workers on threads, or the whole model in one piece",
+                  {"threads", "monolithic"});
+  std::vector<std::string> policies;
+  for (const placement::PolicyInfo& policy : placement::policies()) policies.emplace_back(policy.name);
+  cli::PlanningFlags& planning = flags.planning;
+  planning.workers = 2;
+  planning.attention_workers = 1;
+  planning.microbatches = 2;
+  planning.slots = 2;
+  planning.policy = "afore";
+  cli::add_choice(app, "--policy", planning.policy, "Placement policy (docs/policies.md)", policies);
+  cli::add_choice(app, "--demand-source", planning.demand_source,
+                  "What a target is planned from: its own demand, its last step, or a window of steps",
+                  {"prefetch", "last_step", "window"});
+  cli::add_choice(app, "--objective", planning.objective, "Minimise the largest predicted time, or the largest tile load",
+                  {"time", "tiles"});
+  cli::add_int(app, "--ffn-workers", planning.workers, "FFN workers", 1, 1024);
+  cli::add_int(app, "--attention-workers", planning.attention_workers, "Attention workers", 1, 1024);
+  cli::add_int(app, "--microbatches", planning.microbatches, "Microbatches in flight", 1, 64);
+  cli::add_int(app, "--slots", planning.slots, "Redundant expert slots per FFN worker and layer", 0, 10'000);
+  cli::add_int(app, "--copy-budget", planning.copy_budget, "Copies per plan (default: the number of workers)", 0);
+  cli::add_int(app, "--window-us", planning.window_us,
+               "Time that hides copies (default: predicted FFN time of the preceding target)", 0, 1'000'000'000);
+  cli::add_choice(app, "--gain-rule", planning.gain_rule, "off installs copies whatever they cost", {"on", "off"});
+  cli::add_choice(app, "--level", planning.level,
+                  "afore: plan for when workers are done with all their targets", {"on", "off"});
+  cli::add_int(app, "--eplb-interval", planning.eplb_interval, "Steps between two EPLB rebalances", 1, 1'000'000'000);
+  app.add_flag("--no-overlap", flags.no_overlap, "Copies start only when their worker is free");
+  app.add_option("--cost", planning.cost, "cpu or a cost FILE (afore-serve calibrate), that plans are made with");
+  app.add_flag("--pace", flags.pace,
+               "Every operation lasts at least what --cost says, so that more workers than cores run in true time");
+  cli::add_int(app, "--tile-tokens", planning.tile_tokens, "Rows of a tile: what the device has", 1, 1 << 20);
+  cli::add_choice(app, "--combine", flags.combine, "Rows of each expert, or per-worker sums", {"exact", "partial"});
+  cli::add_choice(app, "--isa", flags.isa, "Instruction set", {"auto", "avx512bf16", "avx2", "scalar"});
+  cli::add_int(app, "--threads", flags.threads, "Threads that each worker computes with", 1, 256);
+  cli::add_int(app, "--max-concurrency", flags.max_concurrency, "Requests that run at once", 1, 1 << 24);
+  cli::add_int(app, "--deadline-s", flags.deadline_s, "A step that takes longer ends the run", 1, 1'000'000);
+  add_request_flags(app, flags.requests);
+  app.add_flag("--json", flags.json, "Completion and summary records, also on a terminal");
+  app.add_option("--record", flags.record, "The run's whole stream into FILE (lines, or a log by the name .afl)")
+      ->type_name("FILE");
+  app.add_flag("--timeline", flags.timeline, "Operation records in --record");
+}
+
+void run(RunFlags flags) {
+  if (flags.timeline && flags.record.empty())
+    throw Error(ErrorKind::usage, "--timeline has nowhere to go", "give --record FILE");
+  if (flags.pace && flags.host != "threads")
+    throw Error(ErrorKind::usage, "--pace is for workers", "leave out --host monolithic");
+  Run(std::move(flags))();
+}
+
+}  // namespace afore::serve

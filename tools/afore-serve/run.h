@@ -1,0 +1,23 @@
+#pragma once
+// afore-serve run: prompts through a real model, attention and experts on workers of their own.
+#include <optional>
+#include <string>
+
+#include "afore-serve/replay.h"
+#include "common/prompts.h"
+
+namespace afore::serve {
+
+struct RunFlags {
+  cli::PromptFlags prompts;
+  cli::PlanningFlags planning;
+  RequestFlags requests;
+  std::string model, host = "threads", isa = "auto", combine = "exact", record;
+  std::int64_t threads = 1, max_concurrency = kAbsent, deadline_s = 120;
+  bool json = false, timeline = false, pace = false, no_overlap = false;
+};
+
+void add_run_flags(CLI::App& app, RunFlags& flags);
+void run(RunFlags flags);
+
+}  // namespace afore::serve

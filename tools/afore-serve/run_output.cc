@@ -1,0 +1,82 @@
+#include "afore-serve/run_output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace afore::serve {
+namespace {
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string ms(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
+
+}  // namespace
+
+RunOutput::RunOutput(bool json, std::size_t requests, const std::string& record)
+    : json_(json || isatty(STDOUT_FILENO) == 0),
+      live_(!json_ && requests == 1),
+      requests_(requests),
+      started_s_(now_s()),
+      shows_progress_(isatty(STDERR_FILENO) == 1 && !live_) {
+  if (!record.empty()) stream_ = std::make_unique<cli::RecordSink>(record);
+}
+
+void RunOutput::text(const std::string&, std::string_view text, bool last) {
+  if (!live_) return;
+  out_.write(text);
+  if (last) out_.write("\n");
+  out_.flush();
+}
+
+void RunOutput::completion(const Completion& completion) {
+  ++done_;
+  tokens_ += completion.output_tokens;
+  record(completion);
+  if (json_) {
+    out_.write_line(wire::to_json(completion));
+    out_.flush();
+  } else if (!live_) {
+    if (line_open_) std::fputs("\r\033[K", stderr);
+    line_open_ = false;
+    out_.write(fmt::format("== {} ({})\n{}\n", completion.id, completion.finish_reason, completion.text));
+    out_.flush();
+  }
+  progress();
+}
+
+void RunOutput::progress() {
+  if (!shows_progress_) return;
+  const double now = now_s(), elapsed = now - started_s_;
+  if (now - shown_s_ < 0.2 && done_ < requests_) return;
+  shown_s_ = now;
+  const double left_s = elapsed / static_cast<double>(done_) * static_cast<double>(requests_ - done_);
+  fmt::print(stderr, "\r{}/{} requests, {:.0f} tok/s, {:.0f} s left\033[K", done_, requests_,
+             static_cast<double>(tokens_) / elapsed, left_s);
+  std::fflush(stderr);
+  line_open_ = true;
+}
+
+void RunOutput::say(const Summary& s) const {
+  fmt::print(stderr,
+             "{} requests, {} prompt and {} output tokens in {:.2f} s: {:.1f} output tok/s\n"
+             "TTFT {} ms (p95 {}), TPOT {} ms, ITL {} ms (p95 {}); {} copies of experts, {} exposed targets\n",
+             s.completed.value_or(0), s.total_input_tokens.value_or(0), s.total_output_tokens.value_or(0),
+             s.duration.value_or(0), s.output_throughput.value_or(0), ms(s.ttft.mean), ms(s.ttft.p95), ms(s.tpot.mean),
+             ms(s.itl.mean), ms(s.itl.p95), s.copies, s.exposed_targets);
+}
+
+void RunOutput::finish(const Summary& summary) {
+  if (line_open_) std::fputs("\r\033[K", stderr);
+  record(summary);
+  if (json_) out_.write_line(wire::to_json(summary));
+  else if (!live_ || isatty(STDERR_FILENO) == 1) say(summary);
+  out_.finish();
+  if (stream_) stream_->finish();
+}
+
+}  // namespace afore::serve

@@ -1,0 +1,44 @@
+#pragma once
+// What a run shows: text for people on a terminal, records on a pipe, and with --record the whole stream in a file.
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/record_sink.h"
+#include "core/records.h"
+#include "util/line_io.h"
+#include "wire/wire.h"
+
+namespace afore::serve {
+
+class RunOutput {
+ public:
+  // `requests`: how many will be answered. `record`: empty for none.
+  RunOutput(bool json, std::size_t requests, const std::string& record);
+
+  // Into the recorded stream alone.
+  template <class R>
+  void record(const R& record) {
+    if (stream_) stream_->write_line(wire::to_json(record));
+  }
+  bool records() const { return stream_ != nullptr; }
+  void text(const std::string& id, std::string_view text, bool last);
+  void completion(const Completion& completion);
+  void finish(const Summary& summary);
+  // Null unless the output is a file that a signal must not tear.
+  const volatile int* interrupted() const { return stream_ ? stream_->interrupted() : nullptr; }
+
+ private:
+  void progress();
+  void say(const Summary& summary) const;
+
+  bool json_, live_;  // live: one request's text as it grows
+  std::size_t requests_, done_ = 0;
+  std::int64_t tokens_ = 0;
+  double started_s_ = 0, shown_s_ = 0;
+  bool shows_progress_, line_open_ = false;
+  ByteWriter out_{"-"};
+  std::unique_ptr<cli::RecordSink> stream_;
+};
+
+}  // namespace afore::serve
