@@ -87,6 +87,9 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& source) {
+  // nlohmann's reader takes a NUL for the end of the text.
+  if (const std::size_t nul = text.find('\0'); nul != text.npos)
+    throw Error(ErrorKind::data, fmt::format("{}: a NUL byte at byte {}", source, nul + 1));
   TreeBuilder builder;
   if (!Json::sax_parse(text.begin(), text.end(), &builder))
     throw Error(ErrorKind::data, source + ": " + builder.failure);
