@@ -3,19 +3,19 @@
 // The first: the grouped expert FFN of every instruction set, M rows to each expert, beside oneDNN (where it was found
 // at build time) and beside the rate at which one thread reads memory. The experts of a call together are larger than
 // the last-level cache, as a layer's are; those of 256x64 fit into it (last column). GFLOP/s count 6 M hidden
-// intermediate an expert, GB/s its weights once. All contenders of a line take turns, and median and best are over the
-// rounds: other programs take cores.
+// intermediate an expert, GB/s its weights once. All contenders of a line take turns; median and best are over the
+// rounds. What runs on one thread is measured in that thread's time on a core, as other programs take cores, too.
 // The second: what else a step of decoding costs.
 //
-//   cpu_bench [--small-pages] [--seconds S] [--shape 256x64]    S seconds at least for each figure, 0.3
+//   cpu_bench [--small-pages] [--seconds S] [--shape 256x64] [--rows M]    S seconds at least for each, 0.3
 #include <fmt/core.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <string>
@@ -35,18 +35,26 @@ namespace afore::bench {
 namespace {
 
 using namespace device::cpu;
-using Clock = std::chrono::steady_clock;
 
 struct Options {
   bool small_pages = false;
   double seconds = 0.3;
   std::string shape;
+  int rows = 0;  // all
 };
 
-double seconds_of(const std::function<void()>& work) {
-  const auto start = Clock::now();
+double now(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// Of the calling thread's time on a core, unless `wall`.
+double seconds_of(const std::function<void()>& work, bool wall = false) {
+  const clockid_t clock = wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
+  const double start = now(clock);
   work();
-  return std::chrono::duration<double>(Clock::now() - start).count();
+  return now(clock) - start;
 }
 
 // Zeroed pages, large ones unless asked not to.
@@ -131,6 +139,7 @@ struct Contender {
   std::string name;
   double bytes_per_weight;
   std::function<void()> run;
+  bool wall = false;
   std::vector<double> seconds = {};
 };
 
@@ -144,7 +153,7 @@ void measure(std::vector<Contender>& contenders, double least) {
   for (int round = 0; round < 3 || (shortest < least && round < 2000); ++round) {
     shortest = 1e9;
     for (Contender& c : contenders) {
-      c.seconds.push_back(seconds_of(c.run));
+      c.seconds.push_back(seconds_of(c.run, c.wall));
       double sum = 0;
       for (const double s : c.seconds) sum += s;
       shortest = std::min(shortest, sum);
@@ -163,13 +172,14 @@ void print_shape(const char* model, ExpertShape shape, int experts, double strea
   DnnlFfn dnnl_f32(shape.hidden, shape.intermediate, experts, false);
 #endif
   for (const int rows : {1, 2, 4, 8, 16, 32, 64}) {
+    if (options.rows != 0 && options.rows != rows) continue;
     layer.set_rows(rows);
     std::vector<Contender> contenders;
     for (const Isa isa : {Isa::avx512bf16, Isa::avx2, Isa::scalar})
       if (is_supported(isa))
         contenders.push_back({to_string(isa), 2, [&layer, isa] { layer.run(Kernels::of(isa), nullptr); }});
     contenders.push_back({fmt::format("{} x {} threads", to_string(best_isa()), pool.threads()), 2,
-                          [&] { layer.run(Kernels::of(best_isa()), &pool); }});
+                          [&] { layer.run(Kernels::of(best_isa()), &pool); }, true});
 #ifdef AFORE_HAVE_DNNL
     contenders.push_back({"oneDNN bf16", 2, [&] { dnnl_bf16.run(rows); }});
     contenders.push_back({"oneDNN f32", 4, [&] { dnnl_f32.run(rows); }});
@@ -280,8 +290,10 @@ int main(int argc, char** argv) {
       options.seconds = std::atof(argv[++i]);
     } else if (arg == "--shape" && i + 1 < argc) {
       options.shape = argv[++i];
+    } else if (arg == "--rows" && i + 1 < argc) {
+      options.rows = std::atoi(argv[++i]);
     } else {
-      fmt::print(stderr, "cpu_bench [--small-pages] [--seconds S] [--shape 256x64]\n");
+      fmt::print(stderr, "cpu_bench [--small-pages] [--seconds S] [--shape 256x64] [--rows M]\n");
       return 2;
     }
   }

@@ -12,7 +12,13 @@
 namespace afore::device::cpu {
 namespace {
 
-constexpr float kOut = -std::numeric_limits<float>::infinity();
+constexpr float kOut = -std::numeric_limits<float>::infinity();  // of what does not compete, or not any more
+
+// What competes is above kOut, even if it is not a number: a gate chooses different experts in any case.
+float competing(float x) {
+  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  return x > kLowest ? x : kLowest;
+}
 
 struct Scores {
   std::vector<float> score, choice, group;
@@ -35,7 +41,7 @@ void score_all(const nn::GateConfig& config, std::span<const float> logits, std:
   for (float& s : score) s /= sum;
 }
 
-// The highest of `values` that is not taken (kOut), the lowest of equal ones; of those that are all kOut, the first.
+// The highest of `values`, the lowest id of equal ones.
 std::size_t best_of(std::span<const float> values) {
   return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
 }
@@ -51,7 +57,7 @@ float group_score(std::span<const float> choice) {
       second = c;
     }
   }
-  return choice.size() == 1 ? first : first + second;
+  return competing(choice.size() == 1 ? first : first + second);
 }
 
 // Leaves only the experts of the best groups in `choice`.
@@ -96,8 +102,8 @@ void gate_token(const nn::GateConfig& config, std::span<const float> logits, std
   Scores& s = scratch<Scores, struct GateScores>();
   s.score.resize(experts);
   score_all(config, logits, s.score);
-  s.choice = s.score;
-  for (std::size_t e = 0; e < bias.size(); ++e) s.choice[e] += bias[e];
+  s.choice.resize(experts);
+  for (std::size_t e = 0; e < experts; ++e) s.choice[e] = competing(bias.empty() ? s.score[e] : s.score[e] + bias[e]);
   if (config.groups > 1) keep_best_groups(config, s);
   float sum = 0;
   for (std::size_t k = 0; k < top_k; ++k) {

@@ -1,25 +1,36 @@
 #include "device/cpu/sample.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <limits>
 #include <string_view>
 #include <vector>
 
 #include "util/error.h"
-#include "util/fmath.h"
 #include "util/rng.h"
 #include "util/scratch.h"
 
 namespace afore::device::cpu {
 namespace {
 
-struct Candidates {
-  std::vector<double> weight;  // of each token: its probability times a constant
-  std::vector<std::int32_t> order;
+struct Weights {
+  std::vector<double> of;  // each token's probability times a constant, the likeliest's 1; 0 where top_p leaves it out
+  std::vector<std::int32_t> undecided;
 };
 
+// The first of the largest; 0 when none is above -infinity.
 int largest(std::span<const float> logits) {
-  return static_cast<int>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  constexpr std::size_t kLanes = 16;
+  float most[kLanes];
+  std::fill_n(most, kLanes, -std::numeric_limits<float>::infinity());
+  std::size_t i = 0;
+  for (; i + kLanes <= logits.size(); i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      most[lane] = logits[i + lane] > most[lane] ? logits[i + lane] : most[lane];
+  for (; i < logits.size(); ++i) most[0] = logits[i] > most[0] ? logits[i] : most[0];
+  const auto at = std::find(logits.begin(), logits.end(), *std::max_element(most, most + kLanes));
+  return at == logits.end() ? 0 : static_cast<int>(at - logits.begin());
 }
 
 // In [0, 1), of the request's seed and the token's index alone.
@@ -32,25 +43,74 @@ double draw(std::uint64_t seed, std::uint64_t index) {
   return Rng(seed, {label, sizeof(label)}).uniform();
 }
 
-// Sorts as many of the likeliest to the front as it takes for their weights to reach `wanted`; how many that is, and
-// their sum.
-std::size_t likeliest(Candidates& c, double wanted, double& sum) {
-  constexpr std::size_t kFirstBatch = 64;
-  const auto before = [&](std::int32_t a, std::int32_t b) {
-    return c.weight[a] != c.weight[b] ? c.weight[a] > c.weight[b] : a < b;
-  };
-  sum = 0;
-  std::size_t sorted = 0;
-  for (std::size_t batch = kFirstBatch; sorted < c.order.size(); batch *= 8) {
-    const std::size_t end = std::min(sorted + batch, c.order.size());
-    if (end < c.order.size()) std::nth_element(c.order.begin() + sorted, c.order.begin() + end, c.order.end(), before);
-    std::sort(c.order.begin() + sorted, c.order.begin() + end, before);
-    for (; sorted < end; ++sorted) {
-      sum += c.weight[c.order[sorted]];
-      if (sum >= wanted) return sorted + 1;
-    }
+using Two = double __attribute__((vector_size(16)));
+using TwoBits = std::uint64_t __attribute__((vector_size(16)));
+
+// e^x for x <= 0, 0 below -700: fmath::exp without a branch, on two numbers at once.
+Two exp_below_0(Two x) {
+  constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
+  constexpr double kRounder = 6755399441055744.0;  // 1.5 * 2^52: the sum's low bits are x / log 2, rounded
+  const Two rounded = x * 1.44269504088896338700e+00 + kRounder;
+  const Two n = rounded - kRounder;
+  const Two r = (x - n * kLn2High) - n * kLn2Low;
+  Two sum = r / 6227020800.0 + 1.0 / 479001600.0;
+  sum = sum * r + 1.0 / 39916800.0;
+  sum = sum * r + 1.0 / 3628800.0;
+  sum = sum * r + 1.0 / 362880.0;
+  sum = sum * r + 1.0 / 40320.0;
+  sum = sum * r + 1.0 / 5040.0;
+  sum = sum * r + 1.0 / 720.0;
+  sum = sum * r + 1.0 / 120.0;
+  sum = sum * r + 1.0 / 24.0;
+  sum = sum * r + 1.0 / 6.0;
+  sum = sum * r + 0.5;
+  const Two power = (Two)(((TwoBits)rounded + 1023) << 52);
+  const Two e = (1.0 + (r + r * r * sum)) * power;
+  return (Two)((TwoBits)e & (TwoBits)(x >= -700.0));
+}
+
+// exp((logit - most) * factor) of every token.
+void weigh(std::span<const float> logits, double most, double factor, std::vector<double>& weights) {
+  weights.resize(logits.size() + 1);  // room for a last pair
+  for (std::size_t i = 0; i < logits.size(); i += 2) {
+    const std::size_t next = std::min(i + 1, logits.size() - 1);
+    const Two x = {(logits[i] - most) * factor, (logits[next] - most) * factor};
+    const Two e = exp_below_0(x);
+    weights[i] = e[0];
+    weights[i + 1] = e[1];
   }
-  return sorted;
+  weights.resize(logits.size());
+}
+
+// Weights are told apart first by the upper bits of what they are below 1: eight kinds an octave.
+constexpr int kKinds = 512;
+int kind_of(double weight) {
+  const std::uint64_t below = (std::bit_cast<std::uint64_t>(1.0) - std::bit_cast<std::uint64_t>(weight)) >> 49;
+  return static_cast<int>(std::min<std::uint64_t>(below, kKinds - 1));
+}
+
+// Keeps the fewest likeliest tokens whose weights reach `wanted`, of equal ones the lower ids: all of the kinds that do
+// not reach it yet, and of the kind that does, the likeliest.
+void keep_likeliest(Weights& w, double wanted) {
+  double of_kind[kKinds] = {};
+  for (const double weight : w.of) of_kind[kind_of(weight)] += weight;
+  double sum = 0;
+  int last = 0;
+  for (; last < kKinds - 1 && sum + of_kind[last] < wanted; ++last) sum += of_kind[last];
+  w.undecided.clear();
+  for (std::size_t i = 0; i < w.of.size(); ++i) {
+    const int kind = kind_of(w.of[i]);
+    if (kind > last) w.of[i] = 0;
+    if (kind == last) w.undecided.push_back(static_cast<std::int32_t>(i));
+  }
+  std::sort(w.undecided.begin(), w.undecided.end(),
+            [&](std::int32_t a, std::int32_t b) { return w.of[a] != w.of[b] ? w.of[a] > w.of[b] : a < b; });
+  bool reached = false;
+  for (const std::int32_t token : w.undecided) {
+    if (reached) w.of[token] = 0;
+    sum += w.of[token];
+    reached = reached || sum >= wanted;
+  }
 }
 
 }  // namespace
@@ -59,33 +119,21 @@ int sample(std::span<const float> logits, const SamplingOptions& options, std::u
   AFORE_CHECK(!logits.empty(), "no token to choose");
   const int best = largest(logits);
   if (options.temperature <= 0) return best;
-  Candidates& c = scratch<Candidates, struct SampleCandidates>();
-  c.weight.resize(logits.size());
+  Weights& w = scratch<Weights, struct SampleWeights>();
+  weigh(logits, logits[best], 1 / options.temperature, w.of);
   double total = 0;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    c.weight[i] =
-        fmath::exp((static_cast<double>(logits[i]) - static_cast<double>(logits[best])) / options.temperature);
-    total += c.weight[i];
+  for (const double weight : w.of) total += weight;
+  if (options.top_p < 1) {
+    keep_likeliest(w, options.top_p * total);
+    total = 0;
+    for (const double weight : w.of) total += weight;
   }
-  const double u = draw(options.seed, index);
-  if (options.top_p >= 1) {
-    double left = u * total;
-    for (std::size_t i = 0; i < logits.size(); ++i) {
-      left -= c.weight[i];
-      if (left < 0) return static_cast<int>(i);
-    }
-    return best;  // rounding left a little
+  double left = draw(options.seed, index) * total;
+  for (std::size_t i = 0; i < w.of.size(); ++i) {
+    left -= w.of[i];
+    if (left < 0) return static_cast<int>(i);
   }
-  c.order.resize(logits.size());
-  for (std::size_t i = 0; i < logits.size(); ++i) c.order[i] = static_cast<std::int32_t>(i);
-  double kept = 0;
-  const std::size_t count = likeliest(c, options.top_p * total, kept);
-  double left = u * kept;
-  for (std::size_t i = 0; i < count; ++i) {
-    left -= c.weight[c.order[i]];
-    if (left < 0) return c.order[i];
-  }
-  return best;
+  return best;  // rounding left a little
 }
 
 }  // namespace afore::device::cpu
