@@ -124,6 +124,7 @@ _afore_trace() {
       ':import') path='import' ;;
       ':synth') path='synth' ;;
       ':stat') path='stat' ;;
+      ':compare') path='compare' ;;
       ':head') path='head' ;;
       ':replay') path='replay' ;;
       ':record') path='record' ;;
@@ -142,6 +143,8 @@ _afore_trace() {
     'stat:--recover') words='strict tail skip' ;;
     'stat:--format') words='table tsv json' ;;
     'stat:--workers' | 'stat:--hot' | 'stat:--top-k') ;;
+    'compare:--recover') words='strict tail skip' ;;
+    'compare:--max-mape' | 'compare:--metrics') ;;
     'head:--recover') words='strict tail skip' ;;
     'head:-o' | 'head:--output' | 'head:-n' | 'head:--targets' | 'head:--top-k') ;;
     'replay:--recover') words='strict tail skip' ;;
@@ -155,10 +158,11 @@ _afore_trace() {
     'fit-cost:--device' | 'fit-cost:--seed' | 'fit-cost:-o' | 'fit-cost:--output' | 'fit-cost:--ffn' | 'fit-cost:--link' | 'fit-cost:--cost') ;;
     *)
       case "$path" in
-        '') words='--version -h --help -q --quiet import synth stat head replay record check repair merge fit-cost' ;;
+        '') words='--version -h --help -q --quiet import synth stat compare head replay record check repair merge fit-cost' ;;
         'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --routing --requests --rate-scale --start-s --window-s --top-k --sample-steps --tokens -q --quiet' ;;
         'synth') words='-h --help --model --layers --steps --warmup-steps --microbatches --tokens --seed --popularity --skew --drift --burst --switch -o --output -q --quiet' ;;
         'stat') words='-h --help --recover --format --workers --hot --top-k --include-warmup -q --quiet' ;;
+        'compare') words='-h --help --recover --max-mape --metrics --json -q --quiet' ;;
         'head') words='-h --help -o --output --recover -n --targets --top-k -q --quiet' ;;
         'replay') words='-h --help -o --output --recover --interval-ms --speed --top-k -q --quiet' ;;
         'record') words='-h --help -o --output --fsync --roll-bytes --recover --top-k -q --quiet' ;;

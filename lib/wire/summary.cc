@@ -146,6 +146,29 @@ struct Reader {
   }
 };
 
+// The keys of numbers, with what `object` has there. Fields are looked at for their type alone.
+struct NumberReader {
+  ObjectReader* object;  // null: nothing is there
+  std::vector<SummaryNumber>& numbers;
+  JsonValue find(std::string_view key) const {
+    const JsonValue value = object == nullptr ? JsonValue() : object->find(key);
+    return value && !value.is_null() ? value : JsonValue();
+  }
+  void add(std::string_view key, const JsonValue& value) const {
+    numbers.push_back({std::string(key), value ? std::optional<double>(value.number()) : std::nullopt});
+  }
+  void operator()(std::string_view key, const Real&) const { add(key, find(key)); }
+  void operator()(std::string_view key, const Count&) const { add(key, find(key)); }
+  void operator()(std::string_view key, const std::int64_t&) const { add(key, find(key)); }
+  void operator()(std::string_view, const std::string&) const {}
+  void operator()(std::string_view, const bool&) const {}
+  void operator()(std::string_view key, const std::optional<Summary::PlanTime>&) const {
+    const JsonValue times = find(key);
+    for (const char* part : {"mean", "p50", "p99"})
+      add(std::string(key).append(".").append(part), times ? ObjectReader(times).required(part) : JsonValue());
+  }
+};
+
 const std::set<std::string, std::less<>>& afore_keys() {
   static const std::set<std::string, std::less<>> keys = [] {
     std::set<std::string, std::less<>> list;
@@ -198,6 +221,18 @@ Summary decode_summary(ObjectReader& record) {
     if (member.type() == JsonType::string && !afore_keys().contains(member.key()))
       summary.notes.emplace(member.key(), member.string());
   return summary;
+}
+
+std::vector<SummaryNumber> summary_numbers(std::string_view line) {
+  JsonTree tree;
+  ObjectReader record(tree.parse(line, "summary"));
+  std::vector<SummaryNumber> numbers;
+  const Summary types;
+  visit_benchmark(types, NumberReader{&record, numbers});
+  std::optional<ObjectReader> afore;
+  if (const JsonValue object = record.find("afore")) afore.emplace(object);
+  visit_afore(types, NumberReader{afore ? &*afore : nullptr, numbers});
+  return numbers;
 }
 
 }  // namespace afore::wire

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/records.h"
 
@@ -67,6 +68,15 @@ std::string extend_header(std::string_view line, const Header& gained, const std
 
 // The header line without its "planner" object: for planning a planned stream anew, before extend_header.
 std::string without_planner(std::string_view line);
+
+// The numbers of a summary line by key, in written order: those of serving benchmarks, then those under "afore"
+// (plan_ns as plan_ns.mean, plan_ns.p50, plan_ns.p99). nullopt where the line has null or no such key, which Summary
+// does not tell from 0 for its counts. Error{data}, as the decoder.
+struct SummaryNumber {
+  std::string key;
+  std::optional<double> value;
+};
+std::vector<SummaryNumber> summary_numbers(std::string_view line);
 
 // Cost files: a JSON object with the keys of HardwareProfile (docs/metrics.md), strict; unknown keys are errors.
 HardwareProfile parse_cost_file(std::string_view text, const std::string& source_name);

@@ -356,6 +356,32 @@ TEST(RoundTrip, SummaryOfADamagedInput) {
   EXPECT_EQ(back.input_lost_bytes, 40);
 }
 
+TEST(RoundTrip, SummaryNumbers) {
+  const std::vector<SummaryNumber> numbers = summary_numbers(to_json(full_summary()));
+  const auto value = [&](std::string_view key) {
+    const auto at = std::find_if(numbers.begin(), numbers.end(), [&](const auto& n) { return n.key == key; });
+    if (at == numbers.end()) ADD_FAILURE() << key << " is missing";
+    return at == numbers.end() ? std::nullopt : at->value;
+  };
+  EXPECT_EQ(numbers.front().key, "duration");
+  EXPECT_EQ(value("completed"), 1);
+  EXPECT_EQ(value("p95_itl_ms"), 3.25);
+  EXPECT_EQ(value("median_itl_ms"), std::nullopt);
+  EXPECT_EQ(value("targets"), 5);
+  EXPECT_EQ(value("e2el_n"), 0);
+  EXPECT_EQ(value("exposed_ns"), 0);
+  EXPECT_EQ(value("plan_ns.p50"), 2);
+  EXPECT_EQ(value("mean_queue_ms"), 23.5);
+  for (const SummaryNumber& number : numbers)
+    for (const char* text : {"producer", "policy", "saturation", "interrupted", "a note"}) EXPECT_NE(number.key, text);
+
+  // Of another benchmark: no "afore", and keys of its own.
+  const auto others = summary_numbers(R"({"kind":"summary","duration":2,"burstiness":1.0,"input_lens":[1,2]})");
+  ASSERT_EQ(others.size(), numbers.size());
+  for (const SummaryNumber& number : others)
+    EXPECT_EQ(number.value, number.key == "duration" ? std::optional<double>(2) : std::nullopt) << number.key;
+}
+
 TEST(RoundTrip, SummaryNoteMustNotShadowAKey) {
   Summary summary;
   summary.notes["targets"] = "5";
