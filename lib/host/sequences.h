@@ -2,6 +2,7 @@
 // The open requests of a model that really runs: their tokens so far, their pages of the cache, and their text as it
 // grows. By the batcher's slot.
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -63,7 +64,7 @@ class Sequences {
   const nn::Tokenizer& tokenizer_;
   std::vector<int> eos_;
   TextSink text_;
-  std::vector<Open> open_;
+  std::deque<Open> open_;  // workers hold on to pages while others come
 };
 
 }  // namespace afore::host

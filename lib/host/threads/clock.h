@@ -13,6 +13,7 @@ class WallClock {
  public:
   WallClock() : start_ns_(raw()) {}
 
+  void restart() { start_ns_ = raw(); }  // before anybody looks at it
   Nanos now() const { return raw() - start_ns_; }
   // Until `at_ns`, or shortly after `stop` is set.
   void sleep_until(Nanos at_ns, const std::atomic<bool>& stop) const {

@@ -2,6 +2,7 @@
 #include "host/threads/engine.h"
 
 #include <chrono>
+#include <thread>
 
 #include "pipeline/latency.h"
 #include "util/error.h"
@@ -57,18 +58,22 @@ ThreadEngine::ThreadEngine(const ThreadOptions& options, const device::cpu::Expe
         source_.load(layer, e, everywhere_.back().data());
       }
   }
-  if (options_.paced) timer_ = std::make_unique<Timer>(clock_, [this](std::exception_ptr error) { fail(error); });
   scheduler_ = std::make_unique<SchedulerNode>(*this);
   for (int a = 0; a < attention_count(); ++a) attention_.push_back(std::make_unique<AttentionNode>(*this, a));
   for (int w = 0; w < ffn_count(); ++w) ffn_.push_back(std::make_unique<FfnNode>(*this, w));
+  load_experts();
+  clock_.restart();
+  if (options_.paced) timer_ = std::make_unique<Timer>(clock_, [this](std::exception_ptr error) { fail(error); });
   scheduler_->start();
   for (const auto& node : attention_) node->start();
   for (const auto& node : ffn_) node->start();
-  for (const auto& node : ffn_) node->wait_loaded();
-  if (stopping()) {
-    stop();
-    throw_failure();
-  }
+}
+
+void ThreadEngine::load_experts() {
+  std::vector<std::thread> loaders;
+  for (const auto& node : ffn_) loaders.emplace_back([this, &node] { guard([&node] { node->load(); }); });
+  for (std::thread& loader : loaders) loader.join();
+  throw_failure();
 }
 
 ThreadEngine::~ThreadEngine() { stop(); }

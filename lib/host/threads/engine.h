@@ -113,6 +113,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
 
   int attention_count() const { return static_cast<int>(options_.cluster.attention_workers); }
   int ffn_count() const { return static_cast<int>(options_.cluster.ffn_workers); }
+  void load_experts();
   FlightPtr flight(const Target& target);
   void start_a2f(const FlightPtr& flight);
   void return_outputs(const FlightPtr& flight);

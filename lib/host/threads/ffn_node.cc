@@ -36,17 +36,11 @@ void FfnNode::start() {
   lane_thread_ = std::thread([this] { engine_.guard([this] { lane_loop(); }); });
 }
 
-void FfnNode::wait_loaded() {
-  std::unique_lock lock(mutex_);
-  loaded_changed_.wait(lock, [this] { return loaded_ || engine_.stopping(); });
-}
-
 void FfnNode::stop() {
   {
     const std::lock_guard lock(mutex_);  // so that nobody is between looking and waiting
   }
   job_ready_.notify_all();
-  loaded_changed_.notify_all();
   engine_.wake_lane(index_);
   if (compute_thread_.joinable()) compute_thread_.join();
   if (lane_thread_.joinable()) lane_thread_.join();
@@ -145,16 +139,10 @@ void FfnNode::load() {
       if (const int expert = map.expert_at(index_, s); expert != kNoExpert)
         engine_.source().load(layer, expert, slot(layer, s).data());
   }
-  {
-    const std::lock_guard lock(mutex_);
-    loaded_ = true;
-  }
-  loaded_changed_.notify_all();
 }
 
 void FfnNode::compute_loop() {
   prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
-  load();
   Job job;
   while (true) {
     {

@@ -31,9 +31,8 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   FfnNode(ThreadEngine& engine, int index);
   ~FfnNode();
 
-  // Loads the experts that the layers' first maps put here, then serves.
+  void load();  // the experts that the layers' first maps put here; before start()
   void start();
-  void wait_loaded();
   void stop();
 
   void on_activations(const Target& target);
@@ -68,7 +67,6 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   void react(Event&& event);
   void perform(const Deed& deed);
   Target target_of(std::int64_t serial) const;  // of a plan taken and not finished
-  void load();
   void compute_loop();
   void compute(const Job& job);
   void lane_loop();
@@ -105,8 +103,6 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   std::deque<std::pair<device::CopyKey, CopyRoute>> ready_;  // copies into this worker that may start
   std::optional<Moving> moving_;                        // of the lane's thread alone
 
-  bool loaded_ = false;  // under mutex_
-  std::condition_variable loaded_changed_;
   std::thread compute_thread_, lane_thread_;
 };
 
