@@ -1,4 +1,5 @@
 // afore-serve: the AFD pipeline, on threads with a real model or on the simulator.
+#include "afore-serve/calibrate.h"
 #include "afore-serve/replay.h"
 #include "afore-serve/requests.h"
 #include "afore-serve/run.h"
@@ -69,6 +70,7 @@ int main(int argc, char** argv) {
           if (run_flags.prompts.file == "-") afore::cli::refuse_terminal_stdin("-", *run);
           afore::serve::run(run_flags);
         });
+        afore::serve::add_calibrate(app);
         app.require_subcommand(1);
       });
 }

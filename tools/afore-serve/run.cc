@@ -39,16 +39,24 @@ cli::Setup run_setup(RunFlags& flags, const nn::ModelConfig& config) {
   flags.planning.overlap = flags.no_overlap ? "off" : "on";
   Header header;
   header.model = nn::model_spec(config);
+  if (!flags.sizes.empty()) {
+    ModelSpec& model = header.model;
+    model.name += " as " + flags.sizes;
+    model.hidden = model.moe_intermediate = model.expert_bytes = model.attention_bytes = model.kv_bytes_per_token =
+        kAbsent;
+    flags.planning.model = flags.sizes;
+  }
   return cli::resolve(flags.planning, header, "afore");
 }
 
-host::ServingLoopOptions serving_options(const RunFlags& flags, const cli::Setup& setup, std::size_t requests) {
+host::ServingLoopOptions serving_options(const RunFlags& flags, const cli::Setup& setup, const nn::ModelConfig& config,
+                                         std::size_t requests) {
   ServeFlags as;
   as.requests = flags.requests;
   host::ServingLoopOptions options = serving_loop_options(as.requests, setup);
   batch::ServingOptions& serving = options.serving;
   if (flags.requests.kv_budget_tokens == kAbsent)
-    serving.kv_budget_tokens = default_kv_tokens(setup.model, setup.cluster.attention_workers);
+    serving.kv_budget_tokens = default_kv_tokens(nn::model_spec(config), setup.cluster.attention_workers);
   if (flags.max_concurrency != kAbsent)
     serving.max_num_seqs = std::min(serving.max_num_seqs, ceil_div(flags.max_concurrency, serving.microbatches));
   // Prompts that are all here wait their turn; what a trace brings at its own times may be refused.
@@ -96,7 +104,7 @@ class Run {
         model_(folder_),
         setup_(run_setup(flags_, model_.config())),
         requests_(cli::load_prompts(flags_.prompts, model_.tokenizer, model_.config())),
-        serving_(serving_options(flags_, setup_, requests_.size())),
+        serving_(serving_options(flags_, setup_, model_.config(), requests_.size())),
         out_(flags_.json, requests_.size(), flags_.record),
         interrupted_(cli::catch_interrupts()) {}
 
@@ -237,6 +245,9 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("--cost", planning.cost, "cpu or a cost FILE (afore-serve calibrate), that plans are made with");
   app.add_flag("--pace", flags.pace,
                "Every operation lasts at least what --cost says, so that more workers than cores run in true time");
+  app.add_option("--sizes", flags.sizes,
+                 "Plan and pace as if experts and hidden states had this preset's sizes")
+      ->type_name("PRESET");
   cli::add_int(app, "--tile-tokens", planning.tile_tokens, "Rows of a tile: what the device has", 1, 1 << 20);
   cli::add_choice(app, "--combine", flags.combine, "Rows of each expert, or per-worker sums", {"exact", "partial"});
   cli::add_choice(app, "--isa", flags.isa, "Instruction set", {"auto", "avx512bf16", "avx2", "scalar"});

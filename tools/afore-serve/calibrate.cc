@@ -1,0 +1,99 @@
+#include "afore-serve/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "common/publish.h"
+#include "common/record_stream.h"
+#include "fit/run_fit.h"
+#include "util/error.h"
+#include "wire/wire.h"
+
+namespace afore::serve {
+namespace {
+
+struct CalibrateFlags {
+  std::string input = "-", recover = "tail", base = "cpu", output = "-", name;
+  bool force = false;
+};
+
+const char* const kPublishHint = "choose another name, or give --force";
+
+std::string line(const char* what, const fit::FittedOperation& operation, const char* form) {
+  return fmt::format("{:<10} {:>7} operations  {}  error: median {:.1f} %, p90 {:.1f} %\n", what,
+                     operation.points.size(),
+                     fmt::format(fmt::runtime(form), operation.model.c[0], operation.model.c[1], operation.model.c[2]),
+                     100 * operation.errors.median, 100 * operation.errors.p90);
+}
+
+std::string hop(const char* what, const std::optional<double>& ns) {
+  return fmt::format("{:<38} {}\n", what, ns ? fmt::format("{:.0f} ns", *ns) : "never seen with an idle worker");
+}
+
+std::string report(const fit::RunFitResult& result, const std::optional<double>& plan_ns) {
+  std::string text = line("attention", result.attention, "{:.0f} + {:.1f} tokens + {:.3f} cached");
+  text += line("experts", result.ffn, "{:.0f} + {:.1f} tiles + {:.1f} activated");
+  text += line("sampling", result.sampling, "{:.0f} + {:.1f} sequences");
+  text += line("step begin", result.first, "{:.0f} + {:.1f} tokens");
+  text += hop("median, last gate to FFN", result.to_ffn_ns);
+  text += hop("median, last FFN to attention", result.to_attention_ns);
+  text += hop("median, sampled to the next step", result.next_step_ns);
+  text += hop("median copy of an expert", result.copy_ns);
+  text += hop("mean plan", plan_ns);
+  return text;
+}
+
+void calibrate(const CalibrateFlags& flags) {
+  HardwareProfile base = cli::load_cost(flags.base);
+  if (flags.output != "-") cli::check_can_publish(flags.output, flags.force, kPublishHint);
+  cli::RecordStream stream(flags.input, {}, cli::recover_of(flags.recover));
+  fit::RunFit run;
+  std::optional<double> plan_ns;
+  while (stream.next()) {
+    const Record& record = stream.record();
+    if (const auto* header = std::get_if<Header>(&record)) run.on_header(*header);
+    else if (const auto* batch = std::get_if<Batch>(&record)) run.on_batch(*batch);
+    else if (const auto* demand = std::get_if<Demand>(&record)) run.on_demand(*demand);
+    else if (const auto* plan = std::get_if<Plan>(&record)) run.on_plan(*plan);
+    else if (const auto* operation = std::get_if<Operation>(&record)) run.on_operation(*operation);
+    else if (const auto* summary = std::get_if<Summary>(&record); summary && summary->plan_ns)
+      plan_ns = summary->plan_ns->mean;
+  }
+  if (!stream.header())
+    throw Error(ErrorKind::data, stream.lines().name() + ": the stream has no header",
+                "record one with afore-serve run --record FILE --timeline");
+  if (!stream.header()->measured)
+    throw Error(ErrorKind::data, stream.lines().name() + ": its times are not measured",
+                "record one with afore-serve run --record FILE --timeline");
+  const fit::RunFitResult result = run.result();
+  HardwareProfile profile = fit::calibrated(base, result, *stream.header(), plan_ns);
+  profile.name = flags.name.empty() ? "calibrated" : flags.name;
+  cli::publish(flags.output, wire::to_json(profile) + "\n", flags.force, kPublishHint);
+  if (flags.output == "-") return;
+  ByteWriter out("-");
+  out.write(report(result, plan_ns));
+  out.finish();
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app) {
+  CLI::App* sub = app.add_subcommand("calibrate", "A cost file from a run recorded with --timeline");
+  auto flags = std::make_shared<CalibrateFlags>();
+  sub->add_option("FILE", flags->input, "What afore-serve run --record FILE --timeline wrote, - for standard input")
+      ->capture_default_str();
+  sub->add_option("--cost", flags->base, "Where the values come from that the run does not show")->capture_default_str();
+  sub->add_option("--name", flags->name, "The cost file's name for itself (default: calibrated)");
+  sub->add_option("-o,--output", flags->output, "The cost file; then the fit is shown on standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  sub->add_flag("--force", flags->force, "Replace an existing file");
+  cli::add_recover(*sub, flags->recover);
+  sub->final_callback([flags, sub] {
+    cli::refuse_terminal_stdin(flags->input, *sub);
+    calibrate(*flags);
+  });
+}
+
+}  // namespace afore::serve
