@@ -40,10 +40,22 @@ void fit(FittedOperation& operation, std::size_t width, const char* what) {
     throw Error(ErrorKind::data, std::string("the run has too few operations of ") + what + " to fit",
                 "record more with afore-serve run --record FILE --timeline");
   operation.model = fit_relative(operation.points, width);
+  // That is the usual time. What a run takes is their sum, with the operations that were interrupted.
+  double measured = 0, predicted = 0;
+  for (const Point& point : operation.points) {
+    measured += point.time_ns;
+    predicted += operation.model.predict(point.columns);
+  }
+  for (double& c : operation.model.c) c *= measured / predicted;
   operation.errors = errors_on(operation.model, operation.points);
 }
 
-std::optional<double> median(std::vector<double> values) { return quantile(values, 0.5); }
+std::optional<double> mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
 
 // The last end of any operation of each worker's computing lane before a time.
 class Ends {
@@ -149,10 +161,10 @@ void RunFit::add_hops(RunFitResult& result) const {
     }
   }
   result.copies = static_cast<std::int64_t>(copies.size());
-  result.to_ffn_ns = median(std::move(to_ffn));
-  result.to_attention_ns = median(std::move(to_attention));
-  result.next_step_ns = median(std::move(next_step));
-  result.copy_ns = median(std::move(copies));
+  result.to_ffn_ns = mean(to_ffn);
+  result.to_attention_ns = mean(to_attention);
+  result.next_step_ns = mean(next_step);
+  result.copy_ns = quantile(copies, 0.5);
 }
 
 RunFitResult RunFit::result() const {

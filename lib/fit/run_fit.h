@@ -12,6 +12,7 @@
 
 namespace afore::fit {
 
+// By the smallest sum of relative errors, then scaled so that the times add up to what was measured.
 struct FittedOperation {
   std::vector<Point> points;
   Model model;
@@ -23,11 +24,11 @@ struct RunFitResult {
   FittedOperation first;      // 1, tokens: what a step's first attention takes beyond that (embedding, dense layers)
   FittedOperation sampling;   // 1, sequences
   FittedOperation ffn;        // 1, tiles, activated experts; of workers with work
-  // Medians in ns; absent where none was seen with an idle worker at its end.
+  // Means in ns; absent where none was seen with an idle worker at its end.
   std::optional<double> to_ffn_ns;        // last gate of a target -> an FFN worker begins
   std::optional<double> to_attention_ns;  // last FFN worker done -> the microbatch's next attention begins
   std::optional<double> next_step_ns;     // sampled -> the microbatch's next step begins
-  std::optional<double> copy_ns;
+  std::optional<double> copy_ns;            // median
   std::int64_t copies = 0, operations = 0;
 };
 

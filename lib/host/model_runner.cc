@@ -1,5 +1,7 @@
 #include "host/model_runner.h"
 
+#include <algorithm>
+
 namespace afore::host {
 namespace {
 
@@ -22,12 +24,13 @@ void ModelRunner::compose(std::int64_t step, int microbatch, const batch::Servin
   release();
   under_way_[microbatch] = step;
   output_.begin(step);
+  if (attention_workers_ == kAllInOne) sequences_.fill(composed, Sequences::kAllWorkers, state(0, microbatch));
   for (int a = 0; a < attention_workers_; ++a) sequences_.fill(composed, a, state(a, microbatch));
 }
 
 void ModelRunner::take(int microbatch) {
   release();
-  for (int a = 0; a < attention_workers_; ++a) sequences_.take(state(a, microbatch));
+  for (int a = 0; a < std::max(attention_workers_, 1); ++a) sequences_.take(state(a, microbatch));
   sampled_ = microbatch;
 }
 

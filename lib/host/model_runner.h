@@ -30,6 +30,8 @@ class ModelRunner : public StepRunner {
   void fill(int slot, Completion& completion) final { sequences_.answer(slot, completion); }
 
  protected:
+  // `attention_workers` kAllInOne: worker 0 computes whatever the composer gives to any.
+  static constexpr int kAllInOne = 0;
   ModelRunner(const LoadedModel& model, int microbatches, int attention_workers, TextSink text);
 
   virtual device::cpu::StepState& state(int attention_worker, int microbatch) = 0;
@@ -47,7 +49,7 @@ class ModelRunner : public StepRunner {
 
  private:
   Sequences sequences_;
-  int attention_workers_;
+  int attention_workers_;  // kAllInOne or more
   std::vector<std::int64_t> under_way_;  // step of each microbatch
   int sampled_ = -1;                     // the microbatch whose tokens are being taken; its step ends with the next call
   std::vector<std::string> early_;

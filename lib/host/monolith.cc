@@ -29,7 +29,7 @@ Routing routing_of(const Target& target, const device::cpu::StepState& state, in
 }  // namespace
 
 Monolith::Monolith(const LoadedModel& model, const MonolithOptions& options, MonolithSink sink, TextSink text)
-    : ModelRunner(model, options.microbatches, 1, std::move(text)),
+    : ModelRunner(model, options.microbatches, kAllInOne, std::move(text)),
       options_(options),
       sink_(std::move(sink)),
       model_(model),
@@ -37,7 +37,7 @@ Monolith::Monolith(const LoadedModel& model, const MonolithOptions& options, Mon
       rotary_(model.config().rotary_dim, model.config().rope_theta, model.config().max_positions),
       pool_(options.threads > 1 ? std::make_unique<device::cpu::ThreadPool>(options.threads) : nullptr),
       side_(device::cpu::Kernels::of(options.isa), model.weights, rotary_,
-            options.kv_budget_tokens / device::cpu::kPageTokens, pool_.get()),
+            options.kv_budget_tokens / device::cpu::kPageTokens * options.attention_workers, pool_.get()),
       experts_(device::cpu::Kernels::of(options.isa), model.source.shape(), model.config().gate.top_k, pool_.get()),
       microbatches_(static_cast<std::size_t>(options.microbatches)),
       start_ns_(wall_ns()) {

@@ -7,7 +7,8 @@ namespace afore::host {
 
 struct MonolithOptions {
   int microbatches = 1;
-  std::int64_t kv_budget_tokens = 0;
+  std::int64_t kv_budget_tokens = 0;  // of each attention worker that the steps are composed for
+  int attention_workers = 1;          // whose parts all run here
   int threads = 1;
   device::cpu::Isa isa = device::cpu::Isa::scalar;
   bool wall_clock = false;  // now() is the time since the start

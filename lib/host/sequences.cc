@@ -34,9 +34,9 @@ void Sequences::fill(const batch::ServingStep& composed, int attention_worker, d
   step.token_ids.clear();
   step.slots.clear();
   for (const batch::Chunk& chunk : composed.chunks) {
-    if (chunk.attention_worker != attention_worker) continue;
+    if (attention_worker != kAllWorkers && chunk.attention_worker != attention_worker) continue;
     Open& mine = open_[chunk.slot];
-    mine.attention_worker = attention_worker;
+    mine.attention_worker = std::max(attention_worker, 0);
     const Prompt& prompt = *mine.prompt;
     step.slots.push_back(chunk.slot);
     step.slices.push_back({&mine.pages, chunk.first, chunk.tokens, chunk.samples,

@@ -24,6 +24,8 @@ using TextSink = std::function<void(const std::string& id, std::string_view text
 
 class Sequences {
  public:
+  static constexpr int kAllWorkers = -1;
+
   // `tokenizer` outlives it; `eos` are the ids that end a request. `text` may be empty.
   Sequences(const nn::Tokenizer& tokenizer, std::vector<int> eos, TextSink text);
 
@@ -32,7 +34,7 @@ class Sequences {
   void close(int slot);
   std::vector<std::int32_t>& pages(int slot) { return open_[slot].pages; }
 
-  // Sets up one attention worker's part of a composed step.
+  // Sets up one attention worker's part of a composed step; of kAllWorkers everything.
   void fill(const batch::ServingStep& composed, int attention_worker, device::cpu::StepState& step);
   // The tokens that it sampled. `slots`: of the step's slices.
   void take(const device::cpu::StepState& step);

@@ -36,9 +36,9 @@ std::string report(const fit::RunFitResult& result, const std::optional<double>&
   text += line("experts", result.ffn, "{:.0f} + {:.1f} tiles + {:.1f} activated");
   text += line("sampling", result.sampling, "{:.0f} + {:.1f} sequences");
   text += line("step begin", result.first, "{:.0f} + {:.1f} tokens");
-  text += hop("median, last gate to FFN", result.to_ffn_ns);
-  text += hop("median, last FFN to attention", result.to_attention_ns);
-  text += hop("median, sampled to the next step", result.next_step_ns);
+  text += hop("mean, last gate to FFN", result.to_ffn_ns);
+  text += hop("mean, last FFN to attention", result.to_attention_ns);
+  text += hop("mean, sampled to the next step", result.next_step_ns);
   text += hop("median copy of an expert", result.copy_ns);
   text += hop("mean plan", plan_ns);
   return text;

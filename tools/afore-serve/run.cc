@@ -162,6 +162,7 @@ class Run {
     host::MonolithOptions options;
     options.microbatches = static_cast<int>(setup_.cluster.microbatches);
     options.kv_budget_tokens = serving_.serving.kv_budget_tokens;
+    options.attention_workers = static_cast<int>(setup_.cluster.attention_workers);
     options.threads = static_cast<int>(flags_.threads);
     options.isa = flags_.isa == "auto" ? device::cpu::best_isa() : device::cpu::parse_isa(flags_.isa);
     options.wall_clock = true;
