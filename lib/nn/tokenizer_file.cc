@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kGpt2Pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
 void read_byte_level(const JsonView& step, std::vector<SplitRule>& splits) {
-  if (step.find("add_prefix_space").boolean(true))
-    step.find("add_prefix_space").fail("a space before the text is not computed");
+  const JsonView prefix = step.at("add_prefix_space");
+  if (prefix.boolean()) prefix.fail("a space before the text is not computed");
   if (step.find("use_regex").boolean(true)) splits.push_back({to_pcre2(kGpt2Pattern, step), true});
 }
 

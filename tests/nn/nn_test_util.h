@@ -42,6 +42,14 @@ inline std::string text_of(const std::filesystem::path& path) {
 
 inline nlohmann::json json_of(const std::filesystem::path& path) { return nlohmann::json::parse(text_of(path)); }
 
+inline std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out;
+  std::size_t at = 0;
+  for (std::size_t found; (found = text.find(from, at)) != text.npos; at = found + from.size())
+    out.append(text.substr(at, found - at)).append(to);
+  return out.append(text.substr(at));
+}
+
 // The folder of real inputs, empty when there is none.
 inline std::filesystem::path real_inputs() {
   const char* named = std::getenv("AFORE_SHARED");
@@ -69,11 +77,7 @@ class TempFolder {
     std::ofstream out(path_ / name, std::ios::binary);
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   }
-  std::string clean(std::string text) const {
-    const std::string name = path_.string();
-    for (std::size_t at; (at = text.find(name)) != text.npos;) text.replace(at, name.size(), "FOLDER");
-    return text;
-  }
+  std::string clean(std::string_view text) const { return replace_all(text, path_.string(), "FOLDER"); }
 
  private:
   std::filesystem::path path_;
