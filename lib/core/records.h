@@ -36,7 +36,7 @@ struct Header {
   std::string producer;
   std::vector<std::string> via;
   std::uint64_t seed = 0;
-  std::string source;  // routing, sampled, synthetic, recorded, counts, requests; empty = absent
+  std::string source;     // routing, sampled, synthetic, recorded, counts, requests; empty = absent
   bool measured = false;  // times in it are of a clock: it differs from run to run
   ModelSpec model;
   ClusterSpec cluster;
@@ -48,7 +48,8 @@ struct Batch {
   int microbatch = 0;
   std::int64_t sequences = 0;
   std::int64_t prefill_tokens = 0;
-  std::int64_t kv_tokens = 0;  // cached tokens read by this microbatch, all attention workers together
+  std::int64_t kv_tokens = 0;      // cached tokens read by this microbatch, all attention workers together
+  std::int64_t sampled = kAbsent;  // sequences that get a token: decoding ones, and prompts that end here
   std::vector<std::int64_t> per_attention_worker;  // sequences; empty = split evenly
   std::vector<std::string> admitted, finished;
 };

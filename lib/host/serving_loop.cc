@@ -118,6 +118,8 @@ Batch ServingLoop::batch_record(const ServingStep& composed, int microbatch) con
   record.sequences = static_cast<std::int64_t>(composed.chunks.size());
   record.prefill_tokens = composed.prefill_tokens;
   record.kv_tokens = composed.kv_tokens;
+  record.sampled =
+      std::count_if(composed.chunks.begin(), composed.chunks.end(), [](const Chunk& c) { return c.samples; });
   record.per_attention_worker = composed.per_attention_worker;
   for (const int slot : composed.admitted) record.admitted.push_back(open_[slot].request.record.id);
   for (const Chunk& chunk : composed.chunks) {  // those whose end is known beforehand

@@ -22,7 +22,7 @@ void RunMetrics::on_target(const Demand& demand, const Batch* batch) {
                                : demand.phase == Phase::prefill ? demand.tokens
                                                                 : 0;
   step.input_tokens = prefill;
-  step.output_tokens = demand.tokens - prefill;
+  step.output_tokens = batch != nullptr && batch->sampled != kAbsent ? batch->sampled : demand.tokens - prefill;
   if (batch == nullptr) return;
   step.has_batch = any_batch_ = true;
   step.admitted = batch->admitted;

@@ -79,6 +79,11 @@ Batch decode_batch(ObjectReader& record, const DecodeContext& context) {
   batch.sequences = record.required("sequences").integer();
   batch.prefill_tokens = record.required("prefill_tokens").integer();
   batch.kv_tokens = record.required("kv_tokens").integer();
+  if (const JsonValue sampled = record.find("sampled")) {
+    batch.sampled = sampled.integer();
+    if (batch.sampled > batch.sequences)
+      sampled.fail("more sequences get a token than the " + std::to_string(batch.sequences) + " there are");
+  }
   if (const JsonValue per_worker = record.find("per_attention_worker")) {
     batch.per_attention_worker = read_counts(per_worker, "count");
     const std::int64_t workers = context.header ? context.header->cluster.attention_workers : kAbsent;

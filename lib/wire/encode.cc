@@ -26,6 +26,7 @@ std::string to_json(const Batch& batch) {
   json.integer("sequences", batch.sequences);
   json.integer("prefill_tokens", batch.prefill_tokens);
   json.integer("kv_tokens", batch.kv_tokens);
+  if (batch.sampled != kAbsent) json.integer("sampled", batch.sampled);
   json.integers("per_attention_worker", batch.per_attention_worker);
   json.strings("admitted", batch.admitted);
   json.strings("finished", batch.finished);
