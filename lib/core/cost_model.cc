@@ -42,8 +42,9 @@ const std::array<HardwareProfile, 4> kProfiles = {{
      kAbsent, kAbsent, 51.2e9},
     {"h200", 989e12, 0.6, 4.8e12, 0.8, 450e9, 0.8, 10'000, 360e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
      kAbsent, kAbsent, 51.2e9},
-    // One core with AVX512-BF16 as the benchmarks of docs/performance.md found it, two bf16 products per weight; "links"
-    // are pointers, and waking a thread takes some microseconds. An assumption until afore-serve calibrate has measured.
+    // One core with AVX512-BF16 as the benchmarks of docs/performance.md found it, two bf16 products per weight;
+    // "links" are pointers, and waking a thread takes some microseconds. An assumption until afore-serve calibrate has
+    // measured.
     {"cpu", 200e9, 1, 20e9, 1, 1e15, 1, 0, 8e9, 2'000, 5'000, 20'000, 5'000, 10'000, 50'000, kAbsent, kAbsent, kAbsent,
      1e9},
 }};

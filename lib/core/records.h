@@ -48,7 +48,7 @@ struct Batch {
   int microbatch = 0;
   std::int64_t sequences = 0;
   std::int64_t prefill_tokens = 0;
-  std::int64_t kv_tokens = 0;      // cached tokens read by this microbatch, all attention workers together
+  std::int64_t kv_tokens = 0;  // cached tokens read by this microbatch, all attention workers together
   std::vector<std::int64_t> per_attention_worker;  // sequences; empty = split evenly
   std::vector<std::string> admitted, finished;
   std::int64_t sampled = kAbsent;  // sequences that get a token: decoding ones, and prompts that end here

@@ -130,8 +130,8 @@ void RunFit::add_points(const Operation& operation, RunFitResult& result) const 
 
 // From the end of what a worker waited for to its beginning, where the worker itself had been idle before.
 void RunFit::add_hops(RunFitResult& result) const {
-  std::map<Target, Nanos> gates, results;                     // last end on the attention side, on the FFN side
-  std::map<std::pair<std::int64_t, int>, Nanos> sampled;      // by step and microbatch
+  std::map<Target, Nanos> gates, results;                 // last end on the attention side, on the FFN side
+  std::map<std::pair<std::int64_t, int>, Nanos> sampled;  // by step and microbatch
   for (const Operation& operation : operations_) {
     if (operation.op == "attention") gates[operation.target] = std::max(gates[operation.target], operation.end_ns);
     if (operation.op == "expert_ffn") results[operation.target] = std::max(results[operation.target], operation.end_ns);
@@ -204,8 +204,7 @@ HardwareProfile calibrated(HardwareProfile profile, const RunFitResult& result, 
   profile.link_latency_ns = whole(result.to_attention_ns.value_or(0), 0);
   if (plan_ns) profile.scheduler_ns = whole(*plan_ns, 0);
   if (result.to_ffn_ns)
-    profile.control_latency_ns =
-        whole((*result.to_ffn_ns - static_cast<double>(profile.scheduler_ns)) / 2, 0);
+    profile.control_latency_ns = whole((*result.to_ffn_ns - static_cast<double>(profile.scheduler_ns)) / 2, 0);
   if (result.copy_ns && header.model.expert_bytes > 0) {
     profile.copy_latency_ns = std::min<Nanos>(profile.copy_latency_ns, whole(*result.copy_ns / 2, 0));
     profile.copy_bytes_per_s = static_cast<double>(header.model.expert_bytes) * 1e9 /

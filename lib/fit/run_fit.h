@@ -28,7 +28,7 @@ struct RunFitResult {
   std::optional<double> to_ffn_ns;        // last gate of a target -> an FFN worker begins
   std::optional<double> to_attention_ns;  // last FFN worker done -> the microbatch's next attention begins
   std::optional<double> next_step_ns;     // sampled -> the microbatch's next step begins
-  std::optional<double> copy_ns;            // median
+  std::optional<double> copy_ns;          // median
   std::int64_t copies = 0, operations = 0;
 };
 

@@ -13,8 +13,7 @@ namespace {
 enum class Role { rate, efficiency, time, measured, optional_rate, rule, token_time };
 
 bool may_lack(Role role) {
-  return role == Role::measured || role == Role::optional_rate || role == Role::rule ||
-         role == Role::token_time;
+  return role == Role::measured || role == Role::optional_rate || role == Role::rule || role == Role::token_time;
 }
 
 // What the arithmetic of the simulator stays exact and in range with.

@@ -45,8 +45,8 @@ void read_member(JsonValue value, PromptLine& line) {
   else if (key == "stop") read_stop(value, line.stop);
   else if (key == "ignore_eos") line.ignore_eos = value.boolean();
   else if (key == "arrival_ms")
-    line.arrival_ns = static_cast<Nanos>(
-        std::llround(number_in(value, 0, kMaxArrivalMs, "the arrival is not in [0, 1e9] ms") * 1e6));
+    line.arrival_ns =
+        static_cast<Nanos>(std::llround(number_in(value, 0, kMaxArrivalMs, "the arrival is not in [0, 1e9] ms") * 1e6));
   else
     value.fail("unknown key",
                "a prompt has id, prompt, max_tokens, temperature, top_p, seed, stop, ignore_eos and arrival_ms");

@@ -83,7 +83,8 @@ void add_calibrate(CLI::App& app) {
   auto flags = std::make_shared<CalibrateFlags>();
   sub->add_option("FILE", flags->input, "What afore-serve run --record FILE --timeline wrote, - for standard input")
       ->capture_default_str();
-  sub->add_option("--cost", flags->base, "Where the values come from that the run does not show")->capture_default_str();
+  sub->add_option("--cost", flags->base, "Where the values come from that the run does not show")
+      ->capture_default_str();
   sub->add_option("--name", flags->name, "The cost file's name for itself (default: calibrated)");
   sub->add_option("-o,--output", flags->output, "The cost file; then the fit is shown on standard output")
       ->type_name("FILE")

@@ -9,9 +9,7 @@
 namespace afore::serve {
 namespace {
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::string ms(const std::optional<double>& value) { return value ? fmt::format("{:.2f}", *value) : "-"; }
 

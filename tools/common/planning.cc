@@ -74,7 +74,9 @@ void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
           "Microbatches in flight, where the header does not say (default 1)", 1, 1'000);
   add_int(app, "--top-k", flags.top_k, "Experts per token, where the header does not say", 1, 4'096);
   app.add_option("--model", flags.model, "Preset with the sizes a header lacks");
-  app.add_option("--cost", flags.cost, "a100, h100, h200, cpu or a cost FILE, and *FACTOR behind it for a machine so many times as slow (default h100)");
+  app.add_option(
+      "--cost", flags.cost,
+      "a100, h100, h200, cpu or a cost FILE, and *FACTOR behind it for a machine so many times as slow (default h100)");
   add_int(app, "--copy-budget", flags.copy_budget, "Copies per plan (default: the number of workers)", 0);
   add_int(app, "--window-us", flags.window_us,
           "Time that hides copies (default: predicted FFN time of the preceding target)", 0, 1'000'000'000);

@@ -80,10 +80,10 @@ class Maker {
     const auto size = static_cast<std::int64_t>(prompt->token_ids.size());
     if (size == 0) throw Error(ErrorKind::data, fmt::format("prompt {}: it has no tokens", id));
     if (size >= config_.max_positions)
-      throw Error(ErrorKind::data,
-                  fmt::format("prompt {}: its {} tokens leave no room in a context of {}", id, size,
-                              config_.max_positions),
-                  "shorten it");
+      throw Error(
+          ErrorKind::data,
+          fmt::format("prompt {}: its {} tokens leave no room in a context of {}", id, size, config_.max_positions),
+          "shorten it");
     for (const int token : prompt->token_ids)
       if (token >= config_.vocab)
         throw Error(ErrorKind::data, fmt::format("prompt {}: token {} is outside the model's vocabulary", id, token),
@@ -171,8 +171,8 @@ std::vector<host::IncomingRequest> from_trace(const PromptFlags& flags, const nn
     requests.push_back(std::move(request));
   }
   if (cut > 0)
-    warn(fmt::format("{} of {} requests are longer than a context of {} tokens, and were cut to fit", cut,
-                     trace.size(), config.max_positions));
+    warn(fmt::format("{} of {} requests are longer than a context of {} tokens, and were cut to fit", cut, trace.size(),
+                     config.max_positions));
   return requests;
 }
 
@@ -181,21 +181,21 @@ std::vector<host::IncomingRequest> from_trace(const PromptFlags& flags, const nn
 void add_prompt_flags(CLI::App& app, PromptFlags& flags) {
   const std::string group = "prompts";
   std::vector<CLI::Option*> options;
-  options.push_back(app.add_option("--prompt", flags.prompts, "A prompt; repeatable")
-                        ->type_name("TEXT")
-                        ->allow_extra_args(false));
+  options.push_back(
+      app.add_option("--prompt", flags.prompts, "A prompt; repeatable")->type_name("TEXT")->allow_extra_args(false));
   options.push_back(app.add_option("--prompts", flags.file,
                                    "Prompts, one per line: text, or an object with prompt, id, max_tokens, "
                                    "temperature, top_p, seed, stop, ignore_eos, arrival_ms; - for standard input")
                         ->type_name("FILE"));
   options.push_back(add_choice(app, "--workload", flags.workload, "Bundled prompts",
                                {"conversation", "documents", "code", "math", "mixed"}));
-  options.push_back(app.add_option("--trace", flags.trace,
-                                   "Arrivals and lengths of Azure's .csv or Mooncake's .jsonl; prompts are made up from "
-                                   "--workload")
-                        ->type_name("FILE"));
-  options.push_back(add_real(app, "--rate-scale", flags.rate_scale, "Requests of --trace come so many times as fast",
-                             1e6));
+  options.push_back(
+      app.add_option("--trace", flags.trace,
+                     "Arrivals and lengths of Azure's .csv or Mooncake's .jsonl; prompts are made up from "
+                     "--workload")
+          ->type_name("FILE"));
+  options.push_back(
+      add_real(app, "--rate-scale", flags.rate_scale, "Requests of --trace come so many times as fast", 1e6));
   options.push_back(add_int(app, "--num-prompts", flags.num_prompts,
                             "So many requests: prompts repeat, or the first are taken (default: all, once)", 0,
                             1 << 24));
@@ -204,8 +204,10 @@ void add_prompt_flags(CLI::App& app, PromptFlags& flags) {
   options.push_back(app.add_option("--temperature", flags.temperature, "0 takes the likeliest token")
                         ->check(CLI::Range(0.0, 100.0))
                         ->capture_default_str());
-  options.push_back(add_real(app, "--top-p", flags.top_p, "Sample from the likeliest tokens that reach this "
-                                                          "probability", 1));
+  options.push_back(add_real(app, "--top-p", flags.top_p,
+                             "Sample from the likeliest tokens that reach this "
+                             "probability",
+                             1));
   options.push_back(add_int(app, "--seed", flags.seed, "Of sampling; request i uses seed + i"));
   options.push_back(
       app.add_option("--stop", flags.stop, "Text that ends a completion; repeatable")->allow_extra_args(false));
