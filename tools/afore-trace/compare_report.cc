@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "common/cli.h"
 #include "json_object.h"
 #include "report/table.h"
 
@@ -27,13 +28,13 @@ double mean(const std::vector<double>& values) {
 
 std::string heading(const char* which, const Run& run) {
   std::string text = fmt::format("{}: {}: ", which, run.name);
-  if (!run.summary) return text + "no summary\n";
+  if (!run.summary) return printable(text) + "no summary\n";
   const Summary& s = *run.summary;
   text += s.producer.empty() ? "a summary" : s.producer;
   if (!s.policy.empty()) text += ", policy " + s.policy;
   if (!s.host.empty()) text += ", host " + s.host;
   if (!s.device.empty()) text += ", device " + s.device;
-  return text + (s.interrupted ? ", interrupted\n" : "\n");
+  return printable(text) + (s.interrupted ? ", interrupted\n" : "\n");
 }
 
 std::string metric_table(const Comparison& c) {

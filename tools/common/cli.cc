@@ -16,16 +16,6 @@
 
 namespace afore::cli {
 
-namespace {
-
-const char* g_tool = program_invocation_short_name;  // until tool_main() knows better
-bool g_quiet = false;
-
-struct CompletionRequest {
-  std::string shell;
-};
-
-// Names of files and values from the input may hold anything; the terminal gets no control characters from them.
 std::string printable(const std::string& text) {
   static constexpr char kHex[] = "0123456789ABCDEF";
   std::string out;
@@ -43,6 +33,15 @@ std::string printable(const std::string& text) {
   }
   return out;
 }
+
+namespace {
+
+const char* g_tool = program_invocation_short_name;  // until tool_main() knows better
+bool g_quiet = false;
+
+struct CompletionRequest {
+  std::string shell;
+};
 
 void say_line(const std::string& text) {
   // One write per line: lines of the tools of one pipe share the terminal.

@@ -67,3 +67,6 @@ echo '# a run is itself'
 afore-trace compare measured.jsonl measured.jsonl --max-mape 0 | grep -E '^(observed|completion)'
 echo '# no summary: records alone'
 afore-trace compare <(grep -v summary predicted.jsonl) <(grep -v summary measured.jsonl) | sed 's|/dev/fd/[0-9]*|FILE|'
+echo '# names from the input reach the terminal without control characters'
+echo '{"kind":"summary","producer":"\u001b[31mred","duration":1}' > $'\ename'
+afore-trace compare $'\ename' $'\ename' | head -n 2
