@@ -2,9 +2,11 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <vector>
+
+#include "bench/pages.h"
 
 namespace afore::bench {
 namespace {
@@ -34,9 +36,12 @@ struct DnnlFfn::Impl {
   };
 
   std::int64_t hidden, intermediate;
+  int count;
   Memory::data_type type;
+  bool small_pages;
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
+  std::unique_ptr<Pages> memory = nullptr;
   std::vector<Expert> experts = {};
   std::map<std::int64_t, Plan> plans = {};
 
@@ -47,11 +52,12 @@ struct DnnlFfn::Impl {
     return {dnnl::matmul(description), description.weights_desc()};
   }
 
-  Memory filled(const Memory::desc& form, std::int64_t k, std::int64_t n) {
+  // At `place` where that is given.
+  Memory filled(const Memory::desc& form, std::int64_t k, std::int64_t n, std::byte* place = nullptr) {
     Memory plain({{k, n}, Memory::data_type::f32, Memory::format_tag::ba}, engine);
     auto* values = static_cast<float*>(plain.get_data_handle());
     for (std::int64_t i = 0; i < k * n; ++i) values[i] = made_up(static_cast<std::size_t>(i));
-    Memory packed(form, engine);
+    Memory packed = place == nullptr ? Memory(form, engine) : Memory(form, engine, place);
     dnnl::reorder(plain, packed).execute(stream, plain, packed);
     return packed;
   }
@@ -69,26 +75,31 @@ struct DnnlFfn::Impl {
     return plan;
   }
 
-  // Weights in the layout that the plan wants; made again where it is another one.
+  // Weights in the layout that the plan wants, expert after expert; made again where it is another one.
   void fit_weights(const Plan& plan) {
-    for (Expert& expert : experts) {
-      if (expert.gate && expert.gate.get_desc() == plan.up.weights && expert.down.get_desc() == plan.down.weights)
-        continue;
-      expert.gate = filled(plan.up.weights, hidden, intermediate);
-      expert.up = filled(plan.up.weights, hidden, intermediate);
-      expert.down = filled(plan.down.weights, intermediate, hidden);
-    }
+    if (!experts.empty() && experts[0].gate.get_desc() == plan.up.weights &&
+        experts[0].down.get_desc() == plan.down.weights)
+      return;
+    experts.clear();
+    const auto whole = [](std::size_t bytes) { return (bytes + 63) / 64 * 64; };
+    const std::size_t up = whole(plan.up.weights.get_size()), down = whole(plan.down.weights.get_size());
+    memory = std::make_unique<Pages>((2 * up + down) * count, small_pages);
+    std::byte* place = memory->data();
+    for (int e = 0; e < count; ++e, place += 2 * up + down)
+      experts.push_back({filled(plan.up.weights, hidden, intermediate, place),
+                         filled(plan.up.weights, hidden, intermediate, place + up),
+                         filled(plan.down.weights, intermediate, hidden, place + 2 * up)});
   }
 
   void multiply(const Matmul& matmul, const Memory& x, const Memory& w, const Memory& y) {
     matmul.primitive.execute(stream, {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}});
   }
 
-  void silu_up(const Plan& plan, std::int64_t count) {
+  void silu_up(const Plan& plan, std::int64_t values) {
     const auto* gate = static_cast<const float*>(plan.gate.get_data_handle());
     const auto* up = static_cast<const float*>(plan.raised.get_data_handle());
     void* inner = plan.inner.get_data_handle();
-    for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t i = 0; i < values; ++i) {
       const float h = gate[i] / (1 + std::exp(-gate[i])) * up[i];
       if (type == Memory::data_type::bf16) static_cast<std::uint16_t*>(inner)[i] = to_bf16(h);
       else static_cast<float*>(inner)[i] = h;
@@ -96,19 +107,16 @@ struct DnnlFfn::Impl {
   }
 };
 
-DnnlFfn::DnnlFfn(std::int64_t hidden, std::int64_t intermediate, int experts, bool bf16)
-    : impl_(new Impl{hidden, intermediate, bf16 ? Memory::data_type::bf16 : Memory::data_type::f32}) {
-  impl_->experts.resize(static_cast<std::size_t>(experts));
-}
+DnnlFfn::DnnlFfn(std::int64_t hidden, std::int64_t intermediate, int experts, bool bf16, bool small_pages)
+    : impl_(new Impl{hidden, intermediate, experts, bf16 ? Memory::data_type::bf16 : Memory::data_type::f32,
+                     small_pages}) {}
 DnnlFfn::~DnnlFfn() = default;
 
 void DnnlFfn::run(std::int64_t rows) {
   auto at = impl_->plans.find(rows);
-  if (at == impl_->plans.end()) {
-    at = impl_->plans.emplace(rows, impl_->make_plan(rows)).first;
-    impl_->fit_weights(at->second);
-  }
+  if (at == impl_->plans.end()) at = impl_->plans.emplace(rows, impl_->make_plan(rows)).first;
   const Impl::Plan& plan = at->second;
+  impl_->fit_weights(plan);
   for (const Impl::Expert& expert : impl_->experts) {
     impl_->multiply(plan.up, plan.x, expert.gate, plan.gate);
     impl_->multiply(plan.up, plan.x, expert.up, plan.raised);

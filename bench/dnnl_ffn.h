@@ -3,14 +3,13 @@
 // plain loop for silu(gate) * up between them. One thread, if OMP_NUM_THREADS says so.
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace afore::bench {
 
 class DnnlFfn {
  public:
-  // `experts` experts with weights of `value(i)`, i counting up, in bf16 (activations, too) or float32.
-  DnnlFfn(std::int64_t hidden, std::int64_t intermediate, int experts, bool bf16);
+  // Weights and activations in bf16, or both in float32; results float32.
+  DnnlFfn(std::int64_t hidden, std::int64_t intermediate, int experts, bool bf16, bool small_pages);
   ~DnnlFfn();
   // Every expert with `rows` rows of inputs made up once.
   void run(std::int64_t rows);

@@ -54,17 +54,24 @@ void attend(const Kernels& kernels, const AttentionShape& shape, const float* qu
   auto* scores = reinterpret_cast<float*>(
       scratch.get(kScoresSlot, static_cast<std::size_t>(group * (padded + value_dim)) * sizeof(float)));
   float* sums = scores + group * padded;
+  const auto page = [&](std::int64_t b) { return cache + pages[static_cast<std::size_t>(b)] * page_floats; };
   for (std::int64_t head = 0; head < shape.kv_heads; ++head) {
-    for (std::int64_t b = 0; b < blocks; ++b)
-      kernels.score_block(query + head * group * dim, group, dim,
-                          keys_of(shape, cache + pages[static_cast<std::size_t>(b)] * page_floats, head), scale,
+    // What is read next is on its way while a block is computed: pages lie anywhere.
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const float* next = b + 1 < blocks ? keys_of(shape, page(b + 1), head) : values_of(shape, page(0), head);
+      kernels.score_block(query + head * group * dim, group, dim, keys_of(shape, page(b), head), next, scale,
                           scores + b * kPageTokens, padded);
+    }
     for (std::int64_t h = 0; h < group; ++h) kernels.softmax(scores + h * padded, position + 1);
     std::fill_n(sums, group * value_dim, 0.0f);
-    for (std::int64_t b = 0; b < blocks; ++b)
-      kernels.weigh_block(
-          scores + b * kPageTokens, padded, group, std::min<std::int64_t>(kPageTokens, position + 1 - b * kPageTokens),
-          values_of(shape, cache + pages[static_cast<std::size_t>(b)] * page_floats, head), value_dim, sums);
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const float* next = b + 1 < blocks
+                              ? values_of(shape, page(b + 1), head)
+                              : keys_of(shape, page(0), std::min<std::int64_t>(head + 1, shape.kv_heads - 1));
+      const std::int64_t count = std::min<std::int64_t>(kPageTokens, position + 1 - b * kPageTokens);
+      kernels.weigh_block(scores + b * kPageTokens, padded, group, count, values_of(shape, page(b), head), next,
+                          value_dim, sums);
+    }
     for (std::int64_t h = 0; h < group; ++h) std::copy_n(sums + h * value_dim, dim, out + (head * group + h) * dim);
   }
 }

@@ -4,11 +4,12 @@
 
 #include "device/cpu/thread_pool.h"
 #include "device/cpu/work_cuts.h"
+#include "util/error.h"
 
 namespace afore::device::cpu {
 namespace {
 
-enum Slot { kInputLines = 0, kInnerLines = 1, kItems = 2, kPointers = 3 };
+enum Slot { kInputLines = 0, kInnerLines = 1, kGroups = 2, kPointers = 3 };
 
 // A thread that gets less than this many lines of activations or weights is woken for too little.
 constexpr std::int64_t kLinesPerPart = 4096;
@@ -16,12 +17,52 @@ constexpr std::int64_t kPartsPerThread = 4;
 // Reading a panel once costs about as much as multiplying it with this many rows.
 constexpr std::int64_t kRowsPerRead = 4;
 
-std::int64_t panel_cost(std::int64_t rows) { return rows + kRowsPerRead; }
+// Rows that are multiplied with the same matrices.
+struct Group {
+  const std::byte* weights;
+  const float* const* x;
+  float* const* y;
+  std::int64_t rows, rows_before;
+
+  std::int64_t panel_cost() const { return rows == 0 ? 0 : rows + kRowsPerRead; }
+};
+
+// The groups of one call, and the memory in which their work is cut.
+struct Groups {
+  Groups(std::int64_t size, Scratch& scratch) : count(size) {
+    const auto bytes = static_cast<std::size_t>(count + 1) * sizeof(WorkItem);
+    std::byte* memory = scratch.get(kGroups, bytes + static_cast<std::size_t>(count) * sizeof(Group));
+    items = reinterpret_cast<WorkItem*>(memory);
+    group = reinterpret_cast<Group*>(memory + bytes);
+  }
+  void set(std::int64_t at, const std::byte* weights, std::span<const float* const> x, std::span<float* const> y) {
+    AFORE_CHECK(x.size() == y.size(), "an expert's rows without a place for each result");
+    group[at] = {weights, x.data(), y.data(), std::ssize(x), rows};
+    rows += group[at].rows;
+    panel_cost += group[at].panel_cost();
+  }
+  // Each panel of `panels` to each group.
+  WorkCuts cut_panels(std::int64_t panels) const {
+    WorkCuts cuts(items);
+    for (std::int64_t g = 0; g < count; ++g)
+      cuts.add(group[g].rows == 0 ? 0 : panels, std::max<std::int64_t>(1, group[g].panel_cost()));
+    return cuts;
+  }
+  WorkCuts cut_tiles() const {
+    WorkCuts cuts(items);
+    for (std::int64_t g = 0; g < count; ++g) cuts.add(tiles_of(group[g].rows), 1);
+    return cuts;
+  }
+
+  std::int64_t count, rows = 0, panel_cost = 0;
+  WorkItem* items;
+  Group* group;
+};
 
 // `lines`: what there is to do, in kLinesPerPart's unit.
 template <class Do>
 void share(ThreadPool* pool, const WorkCuts& cuts, std::int64_t lines, const Do& do_units) {
-  const int threads = pool == nullptr ? 1 : pool->threads();
+  const std::int64_t threads = pool == nullptr ? 1 : pool->threads();
   const std::int64_t parts =
       threads == 1 ? 1 : std::clamp<std::int64_t>(lines / kLinesPerPart, 1, threads * kPartsPerThread);
   if (parts == 1) {
@@ -36,13 +77,21 @@ void share(ThreadPool* pool, const WorkCuts& cuts, std::int64_t lines, const Do&
   pool->run(parts, [&job](std::int64_t part, int) { job.cuts.for_part(part, job.parts, job.do_units); });
 }
 
-// What one call knows of an expert besides its rows.
-struct Placed {
-  const std::byte* block;
-  const float* const* x;
-  float* const* y;
-  std::int64_t rows, rows_before;
-};
+// The rows of all groups, k floats each, into lines. `Fill`: fill_lines.
+template <class Fill>
+std::byte* fill_all(const Groups& groups, std::int64_t k, Scratch& scratch, ThreadPool* pool, const Fill& fill) {
+  const std::int64_t row_bytes = lines_of(k) * kLineBytes;
+  std::byte* lines = scratch.get(kInputLines, static_cast<std::size_t>(groups.rows * row_bytes));
+  share(pool, groups.cut_tiles(), groups.rows * lines_of(k),
+        [&](std::int64_t g, std::int64_t first, std::int64_t last) {
+          const Group& group = groups.group[g];
+          const std::int64_t end = std::min(group.rows, last * kTileTokens);
+          for (std::int64_t row = first * kTileTokens; row < end; row += kTileTokens)
+            fill(group.x + row, static_cast<int>(std::min<std::int64_t>(kTileTokens, group.rows - row)),
+                 lines + (group.rows_before + row) * row_bytes);
+        });
+  return lines;
+}
 
 }  // namespace
 
@@ -50,74 +99,45 @@ void Grouped::matmul(const float* x, std::int64_t x_stride, std::int64_t rows, c
                      std::int64_t y_stride, Scratch& scratch, ThreadPool* pool) const {
   if (rows == 0 || w.n == 0) return;
   const auto count = static_cast<std::size_t>(rows);
-  auto* pointers = scratch.get(kPointers, 2 * count * sizeof(float*));
-  const auto** inputs = reinterpret_cast<const float**>(pointers);
+  std::byte* pointers = scratch.get(kPointers, 2 * count * sizeof(float*));
+  auto** inputs = reinterpret_cast<const float**>(pointers);
   auto** outputs = reinterpret_cast<float**>(pointers + count * sizeof(float*));
   for (std::int64_t r = 0; r < rows; ++r) {
     inputs[r] = x + r * x_stride;
     outputs[r] = y + r * y_stride;
   }
-  const std::int64_t row_bytes = lines_of(w.k) * kLineBytes;
-  std::byte* lines = scratch.get(kInputLines, count * static_cast<std::size_t>(row_bytes));
-  auto* items = reinterpret_cast<WorkItem*>(scratch.get(kItems, 2 * sizeof(WorkItem)));
-
-  WorkCuts tiles(items);
-  tiles.add(tiles_of(rows), 1);
-  share(pool, tiles, rows * lines_of(w.k), [&](std::int64_t, std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first * kTileTokens; row < std::min(rows, last * kTileTokens); row += kTileTokens)
-      fill_lines(inputs + row, static_cast<int>(std::min<std::int64_t>(kTileTokens, rows - row)), w.k,
-                 lines + row * row_bytes);
+  Groups groups(1, scratch);
+  groups.set(0, w.data, std::span(inputs, count), std::span(outputs, count));
+  const std::byte* lines = fill_all(groups, w.k, scratch, pool, [&](const float* const* from, int tile, std::byte* to) {
+    fill_lines(from, tile, w.k, to);
   });
-
-  WorkCuts panels(items);
-  panels.add(panels_of(w), 1);
-  share(pool, panels, panels_of(w) * lines_of(w.k) * panel_cost(rows),
+  share(pool, groups.cut_panels(panels_of(w)), panels_of(w) * lines_of(w.k) * groups.panel_cost,
         [&](std::int64_t, std::int64_t first, std::int64_t last) { multiply(lines, rows, w, first, last, outputs); });
 }
 
 void Grouped::expert_ffn(const ExpertShape& shape, std::span<const ExpertRows> experts, Scratch& scratch,
                          ThreadPool* pool) const {
-  const std::int64_t count = std::ssize(experts);
-  std::byte* memory = scratch.get(kItems, static_cast<std::size_t>(count + 1) * sizeof(WorkItem) +
-                                              static_cast<std::size_t>(count) * sizeof(Placed));
-  auto* items = reinterpret_cast<WorkItem*>(memory);
-  auto* placed = reinterpret_cast<Placed*>(memory + static_cast<std::size_t>(count + 1) * sizeof(WorkItem));
-  std::int64_t rows = 0, cost = 0;
-  for (std::int64_t e = 0; e < count; ++e) {
-    const ExpertRows& expert = experts[static_cast<std::size_t>(e)];
-    placed[e] = {expert.block, expert.x.data(), expert.y.data(), std::ssize(expert.x), rows};
-    rows += placed[e].rows;
-    if (placed[e].rows > 0) cost += panel_cost(placed[e].rows);
-  }
-  if (rows == 0) return;
+  Groups groups(std::ssize(experts), scratch);
+  for (std::size_t e = 0; e < experts.size(); ++e)
+    groups.set(static_cast<std::int64_t>(e), experts[e].block, experts[e].x, experts[e].y);
+  if (groups.rows == 0) return;
   const std::int64_t outer = lines_of(shape.hidden), inner = lines_of(shape.intermediate);
-  std::byte* input = scratch.get(kInputLines, static_cast<std::size_t>(rows * outer * kLineBytes));
-  std::byte* middle = scratch.get(kInnerLines, static_cast<std::size_t>(rows * inner * kLineBytes));
-
-  WorkCuts tiles(items);
-  for (std::int64_t e = 0; e < count; ++e) tiles.add(tiles_of(placed[e].rows), 1);
-  share(pool, tiles, rows * outer, [&](std::int64_t e, std::int64_t first, std::int64_t last) {
-    const Placed& expert = placed[e];
-    for (std::int64_t row = first * kTileTokens; row < std::min(expert.rows, last * kTileTokens); row += kTileTokens)
-      fill_lines(expert.x + row, static_cast<int>(std::min<std::int64_t>(kTileTokens, expert.rows - row)), shape.hidden,
-                 input + (expert.rows_before + row) * outer * kLineBytes);
-  });
-
-  const auto cut_panels = [&](std::int64_t panels) {
-    WorkCuts cuts(items);
-    for (std::int64_t e = 0; e < count; ++e) cuts.add(placed[e].rows > 0 ? panels : 0, panel_cost(placed[e].rows));
-    return cuts;
-  };
-  share(pool, cut_panels(inner), 2 * cost * inner * outer, [&](std::int64_t e, std::int64_t first, std::int64_t last) {
-    const Placed& expert = placed[e];
-    gate_up(input + expert.rows_before * outer * kLineBytes, expert.rows, shape.gate(expert.block),
-            shape.up(expert.block), first, last, middle + expert.rows_before * inner * kLineBytes);
-  });
-  share(pool, cut_panels(outer), cost * inner * outer, [&](std::int64_t e, std::int64_t first, std::int64_t last) {
-    const Placed& expert = placed[e];
-    multiply(middle + expert.rows_before * inner * kLineBytes, expert.rows, shape.down(expert.block), first, last,
-             expert.y);
-  });
+  const std::byte* lines =
+      fill_all(groups, shape.hidden, scratch, pool,
+               [&](const float* const* x, int tile, std::byte* to) { fill_lines(x, tile, shape.hidden, to); });
+  std::byte* between = scratch.get(kInnerLines, static_cast<std::size_t>(groups.rows * inner * kLineBytes));
+  share(pool, groups.cut_panels(inner), 2 * groups.panel_cost * inner * outer,
+        [&](std::int64_t g, std::int64_t first, std::int64_t last) {
+          const Group& group = groups.group[g];
+          gate_up(lines + group.rows_before * outer * kLineBytes, group.rows, shape.gate(group.weights),
+                  shape.up(group.weights), first, last, between + group.rows_before * inner * kLineBytes);
+        });
+  share(pool, groups.cut_panels(outer), groups.panel_cost * inner * outer,
+        [&](std::int64_t g, std::int64_t first, std::int64_t last) {
+          const Group& group = groups.group[g];
+          multiply(between + group.rows_before * inner * kLineBytes, group.rows, shape.down(group.weights), first, last,
+                   group.y);
+        });
 }
 
 }  // namespace afore::device::cpu

@@ -71,14 +71,15 @@ class Kernels {
   // x = exp(x - max x) / the sum of those; exp below e^-87 is 0
   virtual void softmax(float* x, std::int64_t n) const = 0;
 
-  // The two halves of attention over one block of 16 positions and the query heads that share its keys and values.
+  // The two halves of attention over one block of 16 positions and the query heads that share its keys and values. On
+  // the way `next`, the block that the next call reads, is fetched into the cache; it may be any address.
   // scores[h * stride + t] = scale * sum_d query[h][d] keys[d][t]. `keys`: [dim][16], d in order.
-  virtual void score_block(const float* query, std::int64_t heads, std::int64_t dim, const float* keys, float scale,
-                           float* scores, std::int64_t stride) const = 0;
+  virtual void score_block(const float* query, std::int64_t heads, std::int64_t dim, const float* keys,
+                           const float* next, float scale, float* scores, std::int64_t stride) const = 0;
   // out[h][d] += sum_t weights[h * stride + t] values[t][d], t = 0 … positions - 1 in order. `values`: [16][dim],
   // `out`: [heads][dim]; dim a multiple of 16.
   virtual void weigh_block(const float* weights, std::int64_t stride, std::int64_t heads, std::int64_t positions,
-                           const float* values, std::int64_t dim, float* out) const = 0;
+                           const float* values, const float* next, std::int64_t dim, float* out) const = 0;
 };
 
 }  // namespace afore::device::cpu
