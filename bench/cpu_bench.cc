@@ -8,10 +8,12 @@
 // The second: what else a step of decoding costs.
 //
 //   cpu_bench [--small-pages] [--seconds S] [--shape 256x64] [--rows M]    S seconds at least for each, 0.3
+//   cpu_bench --read MB    only the rates at which one thread and one on each core read so much, and 537 MB
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <barrier>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -39,7 +41,7 @@ using namespace device::cpu;
 struct Options {
   bool small_pages = false;
   double seconds = 0.3;
-  std::string shape;
+  std::string shape, read;
   int rows = 0;  // all
 };
 
@@ -57,33 +59,57 @@ double seconds_of(const std::function<void()>& work, bool wall = false) {
   return now(clock) - start;
 }
 
-// Reads all of it, at `places` places in turn.
-template <std::size_t places>
-std::uint64_t read_all(const std::uint64_t* words, std::size_t count) {
-  std::uint64_t sums[places][8] = {};
-  const std::size_t each = count / places;
-  for (std::size_t i = 0; i < each; i += 8)
-#pragma GCC unroll 4
-    for (std::size_t place = 0; place < places; ++place)
-      for (std::size_t j = 0; j < 8; ++j) sums[place][j] += words[place * each + i + j];
+// Reads all of it, in registers as wide as there are: narrow ones cannot take what a cache gives.
+__attribute__((target_clones("avx512f", "avx2", "default"))) std::uint64_t read_all(const std::uint64_t* words,
+                                                                                    std::size_t count) {
+  std::uint64_t sums[64] = {};
+  for (std::size_t i = 0; i + 64 <= count; i += 64)
+    for (std::size_t j = 0; j < 64; ++j) sums[j] |= words[i + j];
   std::uint64_t all = 0;
-  for (const auto& of_place : sums)
-    for (const std::uint64_t sum : of_place) all += sum;
+  for (const std::uint64_t sum : sums) all |= sum;
   return all;
 }
 
-// GB/s of one thread that reads 512 MiB, from the start or at four places in turn, whichever is faster.
-double stream_rate(const Options& options) {
-  const Pages pages(std::size_t{512} << 20, options.small_pages);
+// GB/s of `threads` threads that each read their part of `bytes` in order, over and over: the sum of their rates, each
+// in its thread's own time, by pass.
+std::vector<double> read_rates(std::size_t bytes, int threads, const Options& options) {
+  const Pages pages(bytes, options.small_pages);
   const auto* words = reinterpret_cast<const std::uint64_t*>(pages.data());
-  const std::size_t count = pages.size() / sizeof(std::uint64_t);
-  double best = 0;
-  for (int pass = 0; pass < 12; ++pass) {
-    std::uint64_t all = 0;
-    const double s = seconds_of([&] { all = pass % 2 == 0 ? read_all<1>(words, count) : read_all<4>(words, count); });
-    if (all == 0) best = std::max(best, static_cast<double>(pages.size()) / s * 1e-9);
+  const std::size_t part = bytes / sizeof(std::uint64_t) / threads;
+  constexpr int kPasses = 21;
+  std::vector<double> rates(kPasses);
+  const int repeats = static_cast<int>(std::max<std::size_t>(1, (std::size_t{128} << 20) / bytes));
+  ThreadPool pool(threads);
+  std::barrier all_here(threads);  // no thread does two parts
+  std::vector<double> seconds(static_cast<std::size_t>(threads));
+  for (double& rate : rates) {
+    pool.run(threads, [&](std::int64_t p, int) {
+      all_here.arrive_and_wait();
+      std::uint64_t all = 0;
+      seconds[p] = seconds_of([&] {
+        for (int i = 0; i < repeats; ++i) all |= read_all(words + p * part, part);
+      });
+      if (all != 0) std::abort();
+    });
+    for (const double s : seconds) rate += static_cast<double>(part * sizeof(std::uint64_t) * repeats) / s * 1e-9;
   }
-  return best;
+  std::sort(rates.begin(), rates.end());
+  return rates;
+}
+
+double stream_rate(const Options& options) { return read_rates(std::size_t{512} << 20, 1, options).back(); }
+
+void print_read_rates(const std::string& megabytes, const Options& options) {
+  fmt::print("threads\tMB\tGBs_median\tGBs_best\n");
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  for (const int threads : {1, cores}) {
+    for (const std::string& size : {megabytes, std::string("537")}) {
+      const std::vector<double> rates = read_rates(static_cast<std::size_t>(std::atof(size.c_str()) * 1e6), threads,
+                                                   options);
+      fmt::print("{}\t{}\t{:.1f}\t{:.1f}\n", threads, size, rates[rates.size() / 2], rates.back());
+    }
+    if (cores == 1) break;
+  }
 }
 
 // Experts of random weights, and a call on all of them.
@@ -284,11 +310,14 @@ int main(int argc, char** argv) {
       options.shape = argv[++i];
     } else if (arg == "--rows" && i + 1 < argc) {
       options.rows = std::atoi(argv[++i]);
+    } else if (arg == "--read" && i + 1 < argc) {
+      options.read = argv[++i];
     } else {
-      fmt::print(stderr, "cpu_bench [--small-pages] [--seconds S] [--shape 256x64] [--rows M]\n");
+      fmt::print(stderr, "cpu_bench [--read MB] [--small-pages] [--seconds S] [--shape 256x64] [--rows M]\n");
       return 2;
     }
   }
-  afore::bench::run_all(options);
+  if (options.read.empty()) afore::bench::run_all(options);
+  else afore::bench::print_read_rates(options.read, options);
   return 0;
 }
