@@ -5,16 +5,22 @@
 #include <utility>
 
 #include "nn/mapped_file.h"
+#include "nn/nfc.h"
 #include "nn/tokenizer_file.h"
 #include "nn/utf8.h"
 
 namespace afore::nn {
 namespace {
 
-std::vector<AddedToken> with_normalized(const std::vector<AddedToken>& tokens, bool normalized) {
+// Those that are looked for in the text as it is, or those that are looked for in what the others leave, normalized.
+std::vector<AddedToken> added_tokens(const TokenizerFile& file, bool normalized) {
   std::vector<AddedToken> chosen;
-  std::copy_if(tokens.begin(), tokens.end(), std::back_inserter(chosen),
-               [&](const AddedToken& token) { return token.normalized == normalized; });
+  std::string composed;
+  for (const AddedToken& token : file.added) {
+    if (token.normalized != normalized) continue;
+    chosen.push_back(token);
+    if (normalized && file.nfc) chosen.back().content = to_nfc(token.content, composed);
+  }
   return chosen;
 }
 
@@ -24,8 +30,9 @@ struct Tokenizer::Impl {
   Impl(TokenizerFile&& file, const std::string& source)
       : tokens(std::move(file.tokens)),
         special(tokens.size()),
-        exact(with_normalized(file.added, false)),
-        normalized(with_normalized(file.added, true)),
+        nfc(file.nfc),
+        exact(added_tokens(file, false)),
+        normalized(added_tokens(file, true)),
         splitter(file.splits, source),
         bpe(file.byte_ids, file.merges) {
     for (const AddedToken& token : file.added) {
@@ -38,6 +45,7 @@ struct Tokenizer::Impl {
   struct Encoding {
     explicit Encoding(std::size_t text_bytes) : split(text_bytes) {}
     std::vector<int> ids;
+    std::string composed;
     Splitter::Scratch split;
     Bpe::Scratch merge;
   };
@@ -52,8 +60,9 @@ struct Tokenizer::Impl {
   void encode_section(std::string_view text, Encoding& to) const {
     while (!text.empty()) {
       const std::size_t good = utf8_prefix(text);
+      const std::string_view whole = text.substr(0, good);
       normalized.split(
-          text.substr(0, good),
+          nfc ? to_nfc(whole, to.composed) : whole,
           [&](std::string_view section) {
             splitter.split(section, to.split, [&](std::string_view piece) { encode_piece(piece, to); });
           },
@@ -76,6 +85,7 @@ struct Tokenizer::Impl {
   std::vector<bool> special;
   std::unordered_map<std::string, int> added_ids;
   std::unordered_map<std::string_view, int> pieces;  // views into `tokens`
+  bool nfc;
   AddedTokens exact, normalized;
   Splitter splitter;
   Bpe bpe;

@@ -1,7 +1,7 @@
 #pragma once
 // Byte-level BPE from a tokenizer.json: added tokens, Split by a regular expression and/or the ByteLevel pre-tokenizer,
-// merges by rank. Anything else in the file that would change the result (normalizer, byte fallback, dropout,
-// post-processors that add tokens, other models) is refused by name.
+// merges by rank. Anything else in the file that would change the result (normalizers but NFC, byte fallback,
+// dropout, post-processors that add tokens, other models) is refused by name.
 #include <filesystem>
 #include <memory>
 #include <optional>

@@ -18,6 +18,15 @@ namespace {
 // tokenizers, pre_tokenizers/byte_level.rs.
 constexpr const char* kGpt2Pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
+// Whether text is composed first; that is all that is computed.
+bool read_normalizer(const JsonView& root) {
+  const JsonView normalizer = root.find("normalizer");
+  if (!normalizer) return false;
+  const JsonView type = normalizer.at("type");
+  if (type.string() != "NFC") type.fail(type.shown() + " is not computed", "NFC is");
+  return true;
+}
+
 void read_byte_level(const JsonView& step, std::vector<SplitRule>& splits) {
   const JsonView prefix = step.at("add_prefix_space");
   if (prefix.boolean()) prefix.fail("a space before the text is not computed");
@@ -204,11 +213,12 @@ void read_added_token(const JsonView& entry, const Ids& ids, std::unordered_set<
 TokenizerFile read_tokenizer_file(std::string_view json, const std::string& source) {
   const Json tree = parse_json(json, source);
   const JsonView root(tree, source);
-  for (const char* key : {"normalizer", "truncation", "padding"})
+  for (const char* key : {"truncation", "padding"})
     if (const JsonView value = root.find(key)) value.fail("anything but null is not computed");
   if (const JsonView processor = root.find("post_processor")) check_post_processor(processor);
   check_decoder(root);
   TokenizerFile file;
+  file.nfc = read_normalizer(root);
   file.splits = read_pre_tokenizer(root);
   const JsonView model = root.at("model");
   check_model(model);

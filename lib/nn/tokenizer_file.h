@@ -21,6 +21,7 @@ struct TokenizerFile {
   std::vector<Merge> merges;  // by rank
   std::vector<SplitRule> splits;
   std::vector<AddedToken> added;
+  bool nfc = false;  // whether text is composed first
 };
 
 // Error{data} for what is not JSON, not consistent, or would change the result in a way that is not computed.

@@ -52,7 +52,9 @@ TEST(TokenizerFile, Text) {
 
 TEST(TokenizerFile, WhatWouldChangeTheResult) {
   const std::string null = "anything but null is not computed";
-  EXPECT_EQ(refusal("/normalizer", {{"type", "Lowercase"}}), "/normalizer: " + null);
+  EXPECT_EQ(refusal("/normalizer", {{"type", "Lowercase"}}),
+            "/normalizer/type: \"Lowercase\" is not computed | NFC is");
+  EXPECT_EQ(refusal("/normalizer", {{"type", "NFC"}}), "no error");
   EXPECT_EQ(refusal("/truncation", {{"max_length", 5}}), "/truncation: " + null);
   EXPECT_EQ(refusal("/padding", {{"strategy", "BatchLongest"}}), "/padding: " + null);
   EXPECT_EQ(refusal("/model/type", "Unigram"), "/model/type: \"Unigram\" is not computed | BPE is");
