@@ -44,6 +44,14 @@ std::string report(const fit::RunFitResult& result, const std::optional<double>&
   return text;
 }
 
+void require_measured(const cli::RecordStream& stream) {
+  const char* const hint = "record one with afore-serve run --record FILE --timeline";
+  if (!stream.header()) throw Error(ErrorKind::data, "the stream has no header", hint);
+  if (!stream.header()->measured) throw Error(ErrorKind::data, "the stream's times are not measured", hint);
+  if (stream.header()->cluster.ffn_workers == kAbsent)
+    throw Error(ErrorKind::data, "the stream's header does not say how many FFN workers there were", hint);
+}
+
 void calibrate(const CalibrateFlags& flags) {
   HardwareProfile base = cli::load_cost(flags.base);
   if (flags.output != "-") cli::check_can_publish(flags.output, flags.force, kPublishHint);
@@ -51,6 +59,7 @@ void calibrate(const CalibrateFlags& flags) {
   fit::RunFit run;
   std::optional<double> plan_ns;
   while (stream.next()) {
+    require_measured(stream);
     const Record& record = stream.record();
     if (const auto* header = std::get_if<Header>(&record)) run.on_header(*header);
     else if (const auto* batch = std::get_if<Batch>(&record)) run.on_batch(*batch);
@@ -60,12 +69,6 @@ void calibrate(const CalibrateFlags& flags) {
     else if (const auto* summary = std::get_if<Summary>(&record); summary && summary->plan_ns)
       plan_ns = summary->plan_ns->mean;
   }
-  if (!stream.header())
-    throw Error(ErrorKind::data, stream.lines().name() + ": the stream has no header",
-                "record one with afore-serve run --record FILE --timeline");
-  if (!stream.header()->measured)
-    throw Error(ErrorKind::data, stream.lines().name() + ": its times are not measured",
-                "record one with afore-serve run --record FILE --timeline");
   const fit::RunFitResult result = run.result();
   HardwareProfile profile = fit::calibrated(base, result, *stream.header(), plan_ns);
   profile.name = flags.name.empty() ? "calibrated" : flags.name;
