@@ -79,7 +79,8 @@ void Monolith::to_gate(int microbatch, int layer) {
   if (options_.routing) routing = routing_of(demand.target, mine.state, model_.config().gate.top_k);
   std::optional<Batch> batch;
   if (layer == moe_layers_[0]) batch = mine.record;
-  output_.add(demand.target.step, std::move(batch),
+  const std::int64_t step = demand.target.step;
+  output_.add(step, std::move(batch),
               [this, demand = std::move(demand), routing = std::move(routing)](const Batch* final_batch) {
                 sink_(final_batch, demand, routing ? &*routing : nullptr);
               });
@@ -87,9 +88,8 @@ void Monolith::to_gate(int microbatch, int layer) {
 
 void Monolith::experts(Microbatch& mine) {
   const int experts = model_.config().gate.experts;
-  const std::size_t ordinal =
-      static_cast<std::size_t>(std::lower_bound(moe_layers_.begin(), moe_layers_.end(), mine.layer) -
-                               moe_layers_.begin());
+  const std::size_t ordinal = static_cast<std::size_t>(
+      std::lower_bound(moe_layers_.begin(), moe_layers_.end(), mine.layer) - moe_layers_.begin());
   shares_.clear();
   for (int e = 0; e < experts; ++e)
     if (mine.state.counts[e] > 0)
