@@ -135,7 +135,8 @@ Ids read_vocabulary(const JsonView& model, TokenizerFile& file) {
     file.used[id] = true;
     std::optional<std::string> bytes = bytes_of_token(text);
     if (bytes && !bytes->empty()) file.pieces.push_back(static_cast<int>(id));
-    file.tokens[id] = bytes ? std::move(*bytes) : text;
+    if (bytes) file.tokens[id] = std::move(*bytes);
+    else file.tokens[id] = text;
   }
   return ids;
 }
