@@ -154,7 +154,7 @@ TEST_P(CpuExpertFfn, ARowDoesNotDependOnItsBatch) {
 
 TEST_P(CpuExpertFfn, ThreadsDoNotChangeIt) {
   Rng rng(4);
-  const ExpertShape shape{270, 190};
+  const ExpertShape shape{600, 400};  // large enough for one row to be shared
   std::vector<Expert> experts;
   for (int e = 0; e < 3; ++e) experts.emplace_back(rng, shape);
   const std::vector<float> x = noise(rng, 90 * shape.hidden);

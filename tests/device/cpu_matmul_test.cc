@@ -80,15 +80,20 @@ TEST_P(CpuMatmul, ARowDoesNotDependOnItsBatch) {
   }
 }
 
+// Large enough to be cut: into panels, and, with many rows, into tiles where activations are prepared.
 TEST_P(CpuMatmul, ThreadsDoNotChangeIt) {
   Rng rng(3);
-  const Matrix w(rng, 700, 515);
-  const std::vector<float> x = noise(rng, 37 * w.k);
-  for (const int rows : {1, 6, 37}) {
-    const std::vector<float> expected = multiply(x.data(), rows, w);
+  const struct {
+    std::int64_t n, k;
+    int rows;
+  } cases[] = {{1400, 515, 1}, {700, 515, 6}, {700, 515, 37}, {20, 515, 600}};
+  for (const auto& c : cases) {
+    const Matrix w(rng, c.n, c.k);
+    const std::vector<float> x = noise(rng, c.rows * c.k);
+    const std::vector<float> expected = multiply(x.data(), c.rows, w);
     for (int threads = 1; threads <= 4; ++threads) {
       ThreadPool pool(threads);
-      EXPECT_EQ(multiply(x.data(), rows, w, &pool), expected) << rows << " rows, " << threads << " threads";
+      EXPECT_EQ(multiply(x.data(), c.rows, w, &pool), expected) << c.rows << " rows, " << threads << " threads";
     }
   }
 }

@@ -64,7 +64,8 @@ struct Matrix {
 };
 
 // A sum of k products, and how far from it float32 may end: every activation loses at most 2^-17 of itself where it
-// becomes two bf16 numbers (of 8 bits each, and a sign), and each of at most 2k additions rounds by 2^-24 of what is summed in size.
+// becomes two bf16 numbers (of 8 bits each, and a sign), and each of at most 2k additions rounds by 2^-24 of what is
+// summed in size.
 struct Bounded {
   double value = 0, size = 0, error = 0;
 

@@ -5,8 +5,9 @@
 // only, never on how many rows there are, where the row stands, how work is cut or on how many threads it runs. Within
 // one instruction set results are the same bits everywhere; between sets they differ by rounding.
 //
-// An activation is multiplied as the sum of two bf16 numbers (its rounding, and the rounding of what that leaves),
-// which keeps 16 bits of it: bf16 arithmetic without bf16 activations.
+// AVX512-BF16 multiplies an activation as the sum of two bf16 numbers (its rounding, and the rounding of what that
+// leaves), which keeps 16 bits of it: bf16 arithmetic without bf16 activations. The others multiply float32 activations
+// with weights widened to float32.
 #include <cstdint>
 #include <span>
 #include <string>

@@ -124,14 +124,19 @@ AFORE_TARGET void multiply_block(const std::byte* lines, std::int64_t tile_bytes
   }
 }
 
-// Panels whose sums fit into the 16 registers beside the weights and one activation, by rows; and the panels that one
-// call does, several times that for tiles of many rows.
-constexpr int group_panels(int) { return 4; }
+constexpr std::int64_t kPageBytes = 4096;
 
+// A multiple of what multiply_block does at once below.
+constexpr int group_panels(int rows) { return rows == 2 ? 6 : 4; }
+
+// `most` panels at once: as many sums as the 16 registers hold beside weights and an activation, and no fewer than the
+// eight that hide an addition's latency. A single panel leaves the hardware one stream to follow, which it follows to
+// the end of a page of 4 KiB: the next one is fetched here.
 template <int rows, int most>
 AFORE_TARGET void multiply_rows(const std::byte* lines, std::int64_t tile_bytes, const std::byte* w,
                                 std::int64_t panel_bytes, std::int64_t k, int panels, std::int64_t ahead, float* out) {
   const std::int64_t stride = std::int64_t{panels} * kPanel;
+  if (most == 1 && ahead == 0) ahead = kPageBytes;
   int p = 0;
   for (; p + most <= panels; p += most, w += most * panel_bytes)
     multiply_block<rows, most>(lines, tile_bytes, w, panel_bytes, k, ahead, out + p * kPanel, stride);
@@ -145,7 +150,7 @@ AFORE_TARGET void multiply_tile(const std::byte* lines, int rows, const std::byt
   for (; rows > 0; rows -= 4, lines += 4 * kLineBytes, out += std::int64_t{4} * panels * kPanel, ahead = 0) {
     switch (rows) {
       case 1: multiply_rows<1, 4>(lines, tile_bytes, w, panel_bytes, k, panels, ahead, out); break;
-      case 2: multiply_rows<2, 2>(lines, tile_bytes, w, panel_bytes, k, panels, ahead, out); break;
+      case 2: multiply_rows<2, 3>(lines, tile_bytes, w, panel_bytes, k, panels, ahead, out); break;
       case 3: multiply_rows<3, 2>(lines, tile_bytes, w, panel_bytes, k, panels, ahead, out); break;
       default: multiply_rows<4, 1>(lines, tile_bytes, w, panel_bytes, k, panels, ahead, out); break;
     }
