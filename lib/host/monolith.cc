@@ -39,13 +39,13 @@ Monolith::Monolith(const LoadedModel& model, const MonolithOptions& options, Mon
       side_(device::cpu::Kernels::of(options.isa), model.weights, rotary_,
             options.kv_budget_tokens / device::cpu::kPageTokens * options.attention_workers, pool_.get()),
       experts_(device::cpu::Kernels::of(options.isa), model.source.shape(), model.config().gate.top_k, pool_.get()),
-      microbatches_(static_cast<std::size_t>(options.microbatches)),
-      start_ns_(wall_ns()) {
+      microbatches_(static_cast<std::size_t>(options.microbatches)) {
   for (const int layer : moe_layers_)
     for (int e = 0; e < model.config().gate.experts; ++e) {
       blocks_.emplace_back(model.source.shape().bytes());
       model.source.load(layer, e, blocks_.back().data());
     }
+  start_ns_ = wall_ns();  // when all is ready
 }
 
 Nanos Monolith::now() const { return options_.wall_clock ? wall_ns() - start_ns_ : virtual_ns_; }

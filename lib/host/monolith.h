@@ -58,7 +58,7 @@ class Monolith final : public ModelRunner {
   std::vector<device::cpu::Block> blocks_;  // [MoE layer][expert]
   std::vector<device::cpu::RowShare> shares_;
   std::vector<Microbatch> microbatches_;
-  Nanos start_ns_, virtual_ns_ = 0;
+  Nanos start_ns_ = 0, virtual_ns_ = 0;
 };
 
 }  // namespace afore::host

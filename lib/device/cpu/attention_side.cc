@@ -1,5 +1,6 @@
 #include "device/cpu/attention_side.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "device/cpu/gate.h"
@@ -79,15 +80,29 @@ void AttentionSide::attend_rows(StepState& step, int layer) {
   // All keys first: a token of a prompt attends to those before it in the same step.
   for (std::int64_t t = 0; t < step.tokens(); ++t) store(t);
   attended_.resize(static_cast<std::size_t>(step.tokens() * out_floats));
-  const auto one = [&](std::int64_t t, Scratch& scratch) {
-    attend(kernels_, shape_, qkv_.data() + t * row_floats, cache, *places_[t].first->pages, places_[t].second,
-           attended_.data() + t * out_floats, scratch);
-  };
-  if (pool_ == nullptr || step.tokens() == 1) {
-    for (std::int64_t t = 0; t < step.tokens(); ++t) one(t, scratch_);
-  } else {
-    pool_->run(step.tokens(), [&](std::int64_t t, int thread) { one(t, *thread_scratch_[thread]); });
-  }
+  struct Job {  // one reference, which a std::function holds without allocating
+    AttentionSide& side;
+    const float* cache;
+    std::int64_t row_floats, out_floats, tokens, parts;
+
+    void operator()(std::int64_t part, Scratch& scratch) const {
+      for (std::int64_t t = tokens * part / parts; t < tokens * (part + 1) / parts; ++t)
+        attend(side.kernels_, side.shape_, side.qkv_.data() + t * row_floats, cache, *side.places_[t].first->pages,
+               side.places_[t].second, side.attended_.data() + t * out_floats, scratch);
+    }
+  } const job{*this, cache, row_floats, out_floats, step.tokens(), attention_parts(step)};
+  if (job.parts == 1) job(0, scratch_);
+  else pool_->run(job.parts, [&job, this](std::int64_t part, int thread) { job(part, *thread_scratch_[thread]); });
+}
+
+// As many as threads are worth waking for.
+std::int64_t AttentionSide::attention_parts(const StepState& step) const {
+  constexpr std::int64_t kFloatsPerPart = std::int64_t{1} << 16, kPartsPerThread = 4;
+  if (pool_ == nullptr || pool_->threads() == 1) return 1;
+  std::int64_t floats = 0;
+  for (const auto& [slice, position] : places_) floats += (position + 1) * shape_.page_floats() / kPageTokens;
+  const std::int64_t most = std::min<std::int64_t>(step.tokens(), pool_->threads() * kPartsPerThread);
+  return std::clamp<std::int64_t>(floats / kFloatsPerPart, 1, std::max<std::int64_t>(1, most));
 }
 
 void AttentionSide::attention(StepState& step, int layer) {

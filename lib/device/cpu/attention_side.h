@@ -39,6 +39,7 @@ class AttentionSide {
  private:
   void attention(StepState& step, int layer);
   void attend_rows(StepState& step, int layer);
+  std::int64_t attention_parts(const StepState& step) const;
   void mlp(StepState& step, int layer, std::vector<float>& out);
   void dense_layers(StepState& step, int end);  // those before `end` that have not run
   void rms_norm(const float* from, const std::vector<float>& weight, std::vector<float>& to, std::int64_t rows);

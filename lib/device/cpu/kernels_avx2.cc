@@ -83,8 +83,9 @@ AFORE_INLINE __m256 odd_of(__m256i pairs) {
   return _mm256_castsi256_ps(_mm256_and_si256(pairs, _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
 }
 
-// `rows` rows of a tile whose lines of one k lie tile_bytes apart.
-template <int rows, int panels>
+// `rows` rows of a tile whose lines of one k lie tile_bytes apart. A row alone is as fast as its weights come, and asking
+// for lines that come anyway costs time: `fetch` says whether to.
+template <int rows, int panels, bool fetch = true>
 AFORE_TARGET void multiply_block(const std::byte* lines, std::int64_t tile_bytes, const std::byte* w,
                                  std::int64_t panel_bytes, std::int64_t k, std::int64_t ahead, float* out,
                                  std::int64_t out_stride) {
@@ -102,7 +103,7 @@ AFORE_TARGET void multiply_block(const std::byte* lines, std::int64_t tile_bytes
       for (int p = 0; p < panels; ++p) {
         const auto* line = reinterpret_cast<const __m256i*>(w + p * panel_bytes);
         const __m256i low = _mm256_loadu_si256(line), high = _mm256_loadu_si256(line + 1);
-        _mm_prefetch(reinterpret_cast<const char*>(w + p * panel_bytes + ahead), _MM_HINT_T1);
+        if (fetch) _mm_prefetch(reinterpret_cast<const char*>(w + p * panel_bytes + ahead), _MM_HINT_T1);
         const V even = {even_of(low), even_of(high)}, odd = {odd_of(low), odd_of(high)};
 #pragma GCC unroll 8
         for (int r = 0; r < rows; ++r) {
@@ -132,16 +133,16 @@ constexpr int group_panels(int rows) { return rows == 2 ? 6 : 4; }
 // `most` panels at once: as many sums as the 16 registers hold beside weights and an activation, and no fewer than the
 // eight that hide an addition's latency. A single panel leaves the hardware one stream to follow, which it follows to
 // the end of a page of 4 KiB: the next one is fetched here.
-template <int rows, int most>
+template <int rows, int most, bool fetch = true>
 AFORE_TARGET void multiply_rows(const std::byte* lines, std::int64_t tile_bytes, const std::byte* w,
                                 std::int64_t panel_bytes, std::int64_t k, int panels, std::int64_t ahead, float* out) {
   const std::int64_t stride = std::int64_t{panels} * kPanel;
   if (most == 1 && ahead == 0) ahead = kPageBytes;
   int p = 0;
   for (; p + most <= panels; p += most, w += most * panel_bytes)
-    multiply_block<rows, most>(lines, tile_bytes, w, panel_bytes, k, ahead, out + p * kPanel, stride);
+    multiply_block<rows, most, fetch>(lines, tile_bytes, w, panel_bytes, k, ahead, out + p * kPanel, stride);
   for (; p < panels; ++p, w += panel_bytes)
-    multiply_block<rows, 1>(lines, tile_bytes, w, panel_bytes, k, ahead, out + p * kPanel, stride);
+    multiply_block<rows, 1, fetch>(lines, tile_bytes, w, panel_bytes, k, ahead, out + p * kPanel, stride);
 }
 
 AFORE_TARGET void multiply_tile(const std::byte* lines, int rows, const std::byte* w, std::int64_t panel_bytes,
@@ -149,7 +150,10 @@ AFORE_TARGET void multiply_tile(const std::byte* lines, int rows, const std::byt
   const std::int64_t tile_bytes = rows * kLineBytes;
   for (; rows > 0; rows -= 4, lines += 4 * kLineBytes, out += std::int64_t{4} * panels * kPanel, ahead = 0) {
     switch (rows) {
-      case 1: multiply_rows<1, 4>(lines, tile_bytes, w, panel_bytes, k, panels, ahead, out); break;
+      case 1:
+        if (ahead > 0) multiply_rows<1, 4>(lines, tile_bytes, w, panel_bytes, k, panels, ahead, out);
+        else multiply_rows<1, 4, false>(lines, tile_bytes, w, panel_bytes, k, panels, 0, out);
+        break;
       case 2: multiply_rows<2, 3>(lines, tile_bytes, w, panel_bytes, k, panels, ahead, out); break;
       case 3: multiply_rows<3, 2>(lines, tile_bytes, w, panel_bytes, k, panels, ahead, out); break;
       default: multiply_rows<4, 1>(lines, tile_bytes, w, panel_bytes, k, panels, ahead, out); break;

@@ -74,7 +74,8 @@ AFORE_INLINE __m512bh splat_pair(const std::byte* pair) {
   return (__m512bh)_mm512_set1_epi32(both);
 }
 
-template <int rows, int panels>
+// A row alone is as fast as its weights come, and asking for lines that come anyway costs time: `fetch` says whether to.
+template <int rows, int panels, bool fetch = true>
 AFORE_TARGET void multiply_block(const std::byte* lines, const std::byte* w, std::int64_t panel_bytes, std::int64_t k,
                                  std::int64_t ahead, float* out) {
   V total[rows][panels];
@@ -91,7 +92,7 @@ AFORE_TARGET void multiply_block(const std::byte* lines, const std::byte* w, std
 #pragma GCC unroll 8
       for (int p = 0; p < panels; ++p) {
         weight[p] = (__m512bh)_mm512_loadu_si512(w + p * panel_bytes);
-        _mm_prefetch(reinterpret_cast<const char*>(w + p * panel_bytes + ahead), _MM_HINT_T1);
+        if (fetch) _mm_prefetch(reinterpret_cast<const char*>(w + p * panel_bytes + ahead), _MM_HINT_T1);
       }
 #pragma GCC unroll 8
       for (int r = 0; r < rows; ++r) {
@@ -115,18 +116,18 @@ constexpr int kMostPanels[] = {0, 8, 8, 8, 6, 4, 4, 3, 3};
 constexpr int group_panels(int rows) { return kMostPanels[rows]; }
 
 using Block = void (*)(const std::byte*, const std::byte*, std::int64_t, std::int64_t, std::int64_t, float*);
-template <int rows>
+template <int rows, bool fetch = true>
 constexpr Block block_of(int panels) {
   constexpr int most = kMostPanels[rows];
   constexpr Block blocks[] = {
-      multiply_block<rows, 1>,
-      multiply_block<rows, std::min(most, 2)>,
-      multiply_block<rows, std::min(most, 3)>,
-      multiply_block<rows, std::min(most, 4)>,
-      multiply_block<rows, std::min(most, 5)>,
-      multiply_block<rows, std::min(most, 6)>,
-      multiply_block<rows, std::min(most, 7)>,
-      multiply_block<rows, std::min(most, 8)>,
+      multiply_block<rows, 1, fetch>,
+      multiply_block<rows, std::min(most, 2), fetch>,
+      multiply_block<rows, std::min(most, 3), fetch>,
+      multiply_block<rows, std::min(most, 4), fetch>,
+      multiply_block<rows, std::min(most, 5), fetch>,
+      multiply_block<rows, std::min(most, 6), fetch>,
+      multiply_block<rows, std::min(most, 7), fetch>,
+      multiply_block<rows, std::min(most, 8), fetch>,
   };
   return blocks[panels - 1];
 }
@@ -135,7 +136,7 @@ AFORE_TARGET void multiply_tile(const std::byte* lines, int rows, const std::byt
                                 std::int64_t k, int panels, std::int64_t ahead, float* out) {
   Block block = nullptr;
   switch (rows) {
-    case 1: block = block_of<1>(panels); break;
+    case 1: block = ahead > 0 ? block_of<1>(panels) : block_of<1, false>(panels); break;
     case 2: block = block_of<2>(panels); break;
     case 3: block = block_of<3>(panels); break;
     case 4: block = block_of<4>(panels); break;
