@@ -212,9 +212,12 @@ inline void set_workers(ModelRun& run, std::int64_t attention, std::int64_t ffn,
 
 inline ModelRun random_run(Draw& draw) {
   ModelRun run = plain_run(random_requests(draw, 8 + draw(9)));
-  set_workers(run, std::int64_t{1} << draw(3), std::int64_t{1} << draw(4), 1 + draw(4));
-  const auto policies = placement::policies();
-  run.planner.policy = draw(2) ? "afore" : policies[draw(static_cast<std::int64_t>(policies.size()))].name;
+  const std::int64_t ffn_workers[] = {1, 2, 2, 4, 4, 8, 8, 8};
+  set_workers(run, std::int64_t{1} << draw(3), ffn_workers[draw(8)], 1 + draw(4));
+  const auto all_policies = placement::policies();
+  const char* const policies[] = {"afore", "afore", "afore", "eplb", "paper",
+                                  all_policies[draw(static_cast<std::int64_t>(all_policies.size()))].name};
+  run.planner.policy = policies[draw(6)];
   run.planner.source = static_cast<pipeline::DemandSource>(draw(3));
   run.planner.window_steps = static_cast<int>(1 + draw(5));
   run.planner.eplb.interval_steps = static_cast<int>(1 + draw(4));
@@ -223,7 +226,8 @@ inline ModelRun random_run(Draw& draw) {
   run.planner.limits.level = draw(2) == 0;
   run.planner.limits.copy_budget = draw(3 * run.threads.cluster.ffn_workers);
   if (draw(2)) run.planner.window_ns = draw(1'000'000);
-  run.threads.cluster.redundant_slots = draw(4);
+  const std::int64_t slots[] = {0, 1, 1, 2, 2, 3};
+  run.threads.cluster.redundant_slots = slots[draw(6)];
   run.threads.overlap = run.planner.overlap = draw(4) > 0;
   run.threads.paced = draw(8) == 0;
   run.threads.worker_threads = draw(4) ? 1 : 2;
