@@ -31,7 +31,7 @@ class Monolith final : public ModelRunner {
   void wait_until(Nanos at_ns, const RunLimits& limits) override;
   void finish() override;
 
-  const device::cpu::AttentionSide& side() const { return side_; }
+  device::cpu::AttentionSide& side() { return side_; }
 
  protected:
   device::cpu::StepState& state(int, int microbatch) override { return microbatches_[microbatch].state; }

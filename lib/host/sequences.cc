@@ -63,6 +63,7 @@ void Sequences::take(Open& request, int token) {
   request.tokens.push_back(token);
   const Prompt& prompt = *request.prompt;
   if (!prompt.ignore_eos && std::find(eos_.begin(), eos_.end(), token) != eos_.end()) {
+    request.text += request.decoder->finish();
     request.ended = true;
     return;
   }

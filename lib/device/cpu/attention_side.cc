@@ -68,8 +68,7 @@ void AttentionSide::attend_rows(StepState& step, int layer) {
     float* keys = row + out_floats;
     const float eps = weights_.config.rms_eps;
     if (!w.q_norm.empty())
-      for (int h = 0; h < shape_.heads; ++h)
-        kernels_.rms_norm(row + h * dim, w.q_norm.data(), eps, row + h * dim, dim);
+      for (int h = 0; h < shape_.heads; ++h) kernels_.rms_norm(row + h * dim, w.q_norm.data(), eps, row + h * dim, dim);
     if (!w.k_norm.empty())
       for (int h = 0; h < shape_.kv_heads; ++h)
         kernels_.rms_norm(keys + h * dim, w.k_norm.data(), eps, keys + h * dim, dim);
@@ -192,6 +191,7 @@ void AttentionSide::sample(StepState& step) {
   if (samples == 0) return;
   rms_norm(last_.data(), weights_.final_norm, step.x, samples);
   kernels_.matmul(step.x.data(), hidden, samples, weights_.head(), logits_.data(), vocab, scratch_, pool_);
+  if (observer_) observer_(step, logits_);
   std::int64_t at = 0;
   for (std::size_t s = 0; s < step.slices.size(); ++s) {
     const Slice& slice = step.slices[s];

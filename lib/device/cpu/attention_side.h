@@ -3,6 +3,7 @@
 // weights are shared. A step goes: begin(), then for each MoE layer to_gate() and, when the experts' rows are in `y`,
 // combine(); at the end sample(). Dense layers run where they stand, inside to_gate() and sample().
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -34,6 +35,10 @@ class AttentionSide {
   void sample(StepState& step);
   // The logits of slices that sampled, in order, [slices][vocab]; valid until the next sample().
   std::span<const float> logits() const { return logits_; }
+  // Called by sample() when there are some, on its thread: to compare what two runs computed. Set before the first
+  // step.
+  using Observer = std::function<void(const StepState& step, std::span<const float> logits)>;
+  void observe(Observer observer) { observer_ = std::move(observer); }
   std::int64_t gate_tokens() const { return gate_tokens_; }  // how often the gate was evaluated, by token
 
  private:
@@ -57,6 +62,7 @@ class AttentionSide {
   std::vector<float*> out_rows_;
   std::vector<std::pair<const Slice*, std::int64_t>> places_;  // by token: its slice and position
   std::int64_t gate_tokens_ = 0;
+  Observer observer_;
 };
 
 }  // namespace afore::device::cpu

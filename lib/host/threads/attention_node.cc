@@ -1,6 +1,6 @@
 #include "host/threads/attention_node.h"
 
-#include <sys/prctl.h>
+#include <fmt/format.h>
 
 #include "device/cpu/expert_side.h"
 #include "host/threads/engine.h"
@@ -23,7 +23,7 @@ AttentionNode::AttentionNode(ThreadEngine& engine, int index)
 AttentionNode::~AttentionNode() { stop(); }
 
 void AttentionNode::start() {
-  thread_ = std::thread([this] { engine_.guard([this] { loop(); }); });
+  thread_ = engine_.start(fmt::format("A{}", index_), [this] { loop(); });
 }
 
 void AttentionNode::stop() {
@@ -37,20 +37,21 @@ void AttentionNode::stop() {
 template <class Event>
 void AttentionNode::react(Event&& event) {
   std::vector<Deed> deeds;
+  bool job = false;
   {
     const std::lock_guard lock(mutex_);
     event();
     deeds.swap(deeds_);
+    job = has_job_;
   }
+  if (job) job_ready_.notify_one();  // woken under the mutex, it would wait for that at once
   for (const Deed& deed : deeds) perform(deed);
 }
 
 void AttentionNode::perform(const Deed& deed) {
   switch (deed.kind) {
     // The part of the demand was read by its actor's event; the counts stay as they are until the target is combined.
-    case Deed::Kind::demand:
-      engine_.on_demand(index_, deed.target, steps_[deed.target.microbatch].counts);
-      break;
+    case Deed::Kind::demand: engine_.on_demand(index_, deed.target, steps_[deed.target.microbatch].counts); break;
     case Deed::Kind::activations: engine_.on_activations(deed.target); break;
     case Deed::Kind::item_done: engine_.on_item_done(deed.item); break;
   }
@@ -68,7 +69,6 @@ void AttentionNode::give(const WorkItem& item, int) {
   has_job_ = true;
   job_ = item;
   job_start_ns_ = engine_.now();
-  job_ready_.notify_one();
 }
 
 void AttentionNode::send_demand(int, const Target& target, std::span<const std::int64_t>) {
@@ -84,7 +84,6 @@ void AttentionNode::item_done(int, const WorkItem& item) {
 }
 
 void AttentionNode::loop() {
-  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
   while (true) {
     WorkItem item;
     Nanos start_ns = 0;
@@ -102,6 +101,7 @@ void AttentionNode::loop() {
       if (item.kind == WorkItem::Kind::sampling) actor_.on_sampling_done();
       else actor_.on_attention_done(item.target, steps_[item.target.microbatch].counts);
     });
+    engine_.lend_to_scheduler();
   }
 }
 

@@ -25,12 +25,11 @@ class AttentionNode final : pipeline::AttentionWorker::Actions {
   void on_work(const pipeline::WorkItem& item);
   void on_outputs(const Target& target);
 
-  device::cpu::KvCache& cache() { return side_.cache(); }
+  device::cpu::AttentionSide& side() { return side_; }
   // Of a microbatch; filled between its steps by who composes them.
   device::cpu::StepState& step(int microbatch) { return steps_[microbatch]; }
   // FFN workers that wrote to a partial combine of the microbatch's target.
   std::vector<bool>& wrote(int microbatch) { return wrote_[microbatch]; }
-  std::int64_t gate_tokens() const { return side_.gate_tokens(); }  // when it is stopped
 
  private:
   struct Deed {

@@ -1,9 +1,11 @@
 // The engine's life, its targets and its output; messages.cc has what the nodes tell each other through it.
 #include "host/threads/engine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
+#include "host/threads/start_thread.h"
 #include "pipeline/latency.h"
 #include "util/error.h"
 
@@ -15,7 +17,8 @@ RingOptions ring_options(const ThreadOptions& options, int slots_per_worker) {
   RingOptions ring;
   ring.readers = static_cast<int>(options.cluster.ffn_workers);
   ring.shape = {static_cast<int>(options.model.experts), ring.readers, slots_per_worker};
-  const std::int64_t plan_bytes = 4096 + 128 * options.model.experts + 128 * options.cluster.ffn_workers * slots_per_worker;
+  const std::int64_t plan_bytes =
+      4096 + 128 * options.model.experts + 128 * options.cluster.ffn_workers * slots_per_worker;
   ring.cells = static_cast<int>(32 * (plan_bytes / static_cast<std::int64_t>(ring.cell_bytes) + 1));
   return ring;
 }
@@ -23,6 +26,12 @@ RingOptions ring_options(const ThreadOptions& options, int slots_per_worker) {
 SharedRing make_ring(const RingOptions& options) {
   return {SharedMemory("afore-plans", SharedRing::memory_bytes(options)), options};
 }
+
+[[noreturn]] void throw_late(const std::string& what, Nanos deadline_ns) {
+  throw Error(ErrorKind::io, what + " did not end within " + std::to_string(deadline_ns / 1'000'000) + " ms",
+              "a worker hangs, or the machine is far too slow for this load (--deadline-s)");
+}
+
 constexpr auto kLookEvery = std::chrono::milliseconds(20);  // at signals
 
 }  // namespace
@@ -51,18 +60,28 @@ ThreadEngine::ThreadEngine(const ThreadOptions& options, const device::cpu::Expe
     ordinals_[layer] = static_cast<int>(i);
     first_placements_.emplace(layer, plans_->placement(layer));
   }
-  if (planner.policy == "ideal") {
-    for (const int layer : options_.model.moe_layers)
-      for (int e = 0; e < options_.model.experts; ++e) {
-        everywhere_.emplace_back(source_.shape().bytes());
-        source_.load(layer, e, everywhere_.back().data());
-      }
+  if (planner.policy == "ideal")
+    for (std::size_t i = 0; i < options_.model.moe_layers.size() * static_cast<std::size_t>(options_.model.experts);
+         ++i)
+      everywhere_.emplace_back(source_.shape().bytes());
+  make_nodes();
+  load_experts();
+  clock_.restart();
+  try {
+    start_nodes();
+  } catch (...) {
+    stop();  // those that were started wait for work
+    throw;
   }
+}
+
+void ThreadEngine::make_nodes() {
   scheduler_ = std::make_unique<SchedulerNode>(*this);
   for (int a = 0; a < attention_count(); ++a) attention_.push_back(std::make_unique<AttentionNode>(*this, a));
   for (int w = 0; w < ffn_count(); ++w) ffn_.push_back(std::make_unique<FfnNode>(*this, w));
-  load_experts();
-  clock_.restart();
+}
+
+void ThreadEngine::start_nodes() {
   if (options_.paced) timer_ = std::make_unique<Timer>(clock_, [this](std::exception_ptr error) { fail(error); });
   scheduler_->start();
   for (const auto& node : attention_) node->start();
@@ -70,10 +89,12 @@ ThreadEngine::ThreadEngine(const ThreadOptions& options, const device::cpu::Expe
 }
 
 void ThreadEngine::load_experts() {
-  std::vector<std::thread> loaders;
-  for (const auto& node : ffn_) loaders.emplace_back([this, &node] { guard([&node] { node->load(); }); });
-  for (std::thread& loader : loaders) loader.join();
-  throw_failure();
+  device::cpu::ThreadPool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  pool.run(ffn_count(), [this](std::int64_t w, int) { ffn_[w]->load(); });
+  const std::int64_t experts = options_.model.experts;
+  pool.run(static_cast<std::int64_t>(everywhere_.size()), [&](std::int64_t i, int) {
+    source_.load(options_.model.moe_layers[i / experts], static_cast<int>(i % experts), everywhere_[i].data());
+  });
 }
 
 ThreadEngine::~ThreadEngine() { stop(); }
@@ -86,12 +107,14 @@ void ThreadEngine::stop() {
   for (const auto& node : ffn_) node->stop();
 }
 
-void ThreadEngine::guard(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (...) {
-    fail(std::current_exception());
-  }
+std::thread ThreadEngine::start(const std::string& name, std::function<void()> body) {
+  return start_thread(name, [this, body = std::move(body)] {
+    try {
+      body();
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  });
 }
 
 void ThreadEngine::fail(std::exception_ptr error) {
@@ -164,19 +187,27 @@ bool ThreadEngine::wait_sampled(int microbatch, const RunLimits& limits) {
   while (true) {
     {
       std::unique_lock lock(serve_mutex_);
-      serve_changed_.wait_for(lock, kLookEvery, [&] {
-        return failure_ || sampled_[microbatch] == awaited_[microbatch] || !news_.empty();
-      });
+      serve_changed_.wait_for(
+          lock, kLookEvery, [&] { return failure_ || sampled_[microbatch] == awaited_[microbatch] || !news_.empty(); });
       if (!failure_ && news_.empty() && sampled_[microbatch] == awaited_[microbatch]) return true;
     }
     throw_failure();
     deliver_news();
     if (limits.reached(now())) return false;
     if (now() >= deadline_ns)
-      throw Error(ErrorKind::io, "microbatch " + std::to_string(microbatch) + ": its step did not end within " +
-                                     std::to_string(options_.deadline_ns / 1'000'000'000) + " s",
-                  "a worker hangs, or the machine is far too slow for this load");
+      throw_late("microbatch " + std::to_string(microbatch) + ": its step", options_.deadline_ns);
   }
+}
+
+void ThreadEngine::drain() {
+  bool in_time = false;
+  {
+    std::unique_lock lock(serve_mutex_);
+    in_time = serve_changed_.wait_for(lock, std::chrono::nanoseconds(options_.deadline_ns),
+                                      [this] { return failure_ || !copying(); });
+  }
+  throw_failure();
+  if (!in_time) throw_late("copies of experts: the last of them", options_.deadline_ns);
 }
 
 void ThreadEngine::wait_until(Nanos at_ns, const RunLimits& limits) {
@@ -196,7 +227,7 @@ Nanos ThreadEngine::copying_ns() {
 
 std::int64_t ThreadEngine::gate_tokens() const {
   std::int64_t tokens = 0;
-  for (const auto& node : attention_) tokens += node->gate_tokens();
+  for (const auto& node : attention_) tokens += node->side().gate_tokens();
   return tokens;
 }
 
@@ -211,34 +242,26 @@ Summary ThreadEngine::summary() {
 
 // --- Output
 
-void ThreadEngine::tell(News news) {
-  {
-    const std::lock_guard lock(serve_mutex_);
-    news_.push_back(std::move(news));
-  }
+void ThreadEngine::tell(std::function<void()> news) {
+  const std::lock_guard lock(serve_mutex_);
+  news_.push_back(std::move(news));
 }
 
 void ThreadEngine::deliver_news() {
-  std::vector<News> news;
+  std::vector<std::function<void()>> news;
   {
     const std::lock_guard lock(serve_mutex_);
     news.swap(news_);
   }
-  for (const News& item : news) {
-    switch (item.kind) {
-      case News::Kind::planned: sink_.planned(item.batch ? &*item.batch : nullptr, item.demand, item.planned); break;
-      case News::Kind::observed: sink_.observed(item.observed); break;
-      case News::Kind::operation: sink_.operation(item.operation); break;
-    }
-  }
+  for (const auto& deliver : news) deliver();
 }
 
 void ThreadEngine::timeline(char pool, int worker, const char* lane, const char* op, const Target& target,
                             Nanos start_ns) {
   if (!sink_.operation) return;
-  News news{News::Kind::operation, {}, {}, {}, {}, {}};
-  news.operation = {pool + std::to_string(worker), lane, op, target, start_ns, now()};
-  tell(std::move(news));
+  tell([this, operation = Operation{pool + std::to_string(worker), lane, op, target, start_ns, now()}] {
+    sink_.operation(operation);
+  });
 }
 
 }  // namespace afore::host

@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <thread>
 
 #include "device/copy_ports.h"
 #include "device/sim/links.h"
@@ -34,16 +36,17 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   AttentionNode& attention(int worker) { return *attention_[worker]; }
   void on_target(const Target& target, Phase phase, std::int64_t tokens, const Batch& batch);
   void end_step(int microbatch);
-  // Until the microbatch's step is sampled; false when the run reached its limits before. Error: whatever failed on any thread, or
-  // the deadline passed.
+  // Until the microbatch's step is sampled; false when the run reached its limits before. Error: whatever failed on any
+  // thread, or the deadline passed.
   bool wait_sampled(int microbatch, const RunLimits& limits);
   void wait_until(Nanos at_ns, const RunLimits& limits);
   Nanos now() const { return clock_.now(); }
   Nanos copying_ns();
-  void deliver_news();  // to the sink
-  void stop();          // all threads; what is in flight is dropped
-  Summary summary();    // after stop(), without producer
-  std::int64_t gate_tokens() const;
+  void deliver_news();               // to the sink
+  void drain();                      // when all steps are sampled: until no copy is under way. Error as wait_sampled()
+  void stop();                       // all threads; what is in flight is dropped
+  Summary summary();                 // after stop(), without producer
+  std::int64_t gate_tokens() const;  // after stop(): how often gates were evaluated, by token
   std::int64_t copies_done() const { return copies_done_; }
 
   // For the nodes.
@@ -60,20 +63,18 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   const std::byte* everywhere(int layer, int expert) const;  // for plans that own no slots
 
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
-  void guard(const std::function<void()>& body);  // a thread's whole life: what it throws ends the run
+  std::thread start(const std::string& name, std::function<void()> body);  // what it throws ends the run
 
   void on_demand(int source, const Target& target, const std::vector<std::int64_t>& counts);
   void on_activations(const Target& target);
   void on_item_done(const pipeline::WorkItem& item);
-  void on_outputs(int worker, const Target& target);
-  void on_report(int worker, const Target& target, const pipeline::WorkerTimes& times);
+  void on_ffn_done(int worker, const Target& target, const pipeline::WorkerTimes& times);
   std::span<device::cpu::StepState* const> parts(const Target& target);
 
-  void plan(const Demand& demand);         // by the scheduler's thread
-  bool publish(const Target& target);      // the same; false: the ring is full
-  pipeline::PlanPtr take_plan(int worker, std::int64_t serial);
-  void wait_lane(int worker, Nanos until_ns);  // or until it is woken, since the last wait
-  void wake_lane(int worker) { ring_.poke(worker); }
+  void lend_to_scheduler() { scheduler_->lend(); }
+  void plan(const Demand& demand);     // one at a time
+  bool publish(const Target& target);  // by the scheduler, its mutex held; false: the ring is full
+  pipeline::PlanPtr take_plan(int worker, std::int64_t serial);  // that is available
 
   // With the caller's mutex held: post, release. Without: the rest.
   void post_copy(const device::CopyKey& key, const CopyRoute& copy, bool receives, int slot);
@@ -97,29 +98,24 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
     std::vector<device::cpu::StepState*> parts;  // by attention worker
     std::vector<std::int64_t> tokens;
     pipeline::PlanPtr plan;
-    bool published = false, sent = false;
-    int joined = 0, returned = 0, reported = 0;
+    bool published = false, sent = false;  // paced runs
+    int joined = 0, returned = 0;
     Nanos ready_ns = 0, last_start_ns = 0, last_sent_ns = 0;
   };
   using FlightPtr = std::shared_ptr<Flight>;
-  struct News {  // for the output
-    enum class Kind { planned, observed, operation } kind;
-    std::optional<Batch> batch;
-    Demand demand;
-    pipeline::PlannedTarget planned;
-    Observed observed;
-    Operation operation;
-  };
-
   int attention_count() const { return static_cast<int>(options_.cluster.attention_workers); }
   int ffn_count() const { return static_cast<int>(options_.cluster.ffn_workers); }
+  void make_nodes();
   void load_experts();
+  void start_nodes();
   FlightPtr flight(const Target& target);
   void start_a2f(const FlightPtr& flight);
   void return_outputs(const FlightPtr& flight);
+  void note_times(Flight& flight, int worker, const pipeline::WorkerTimes& times);
+  bool copying();
   void fail(std::exception_ptr error);
   void throw_failure();
-  void tell(News news);
+  void tell(std::function<void()> news);  // for deliver_news()
 
   // Coordinator, with its mutex held
   void dispatch(const Demand& demand, const Batch& batch, const pipeline::WorkItem& item) override;
@@ -160,7 +156,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   std::condition_variable serve_changed_;
   std::vector<std::int64_t> sampled_;  // steps of each microbatch that are done
   std::vector<std::int64_t> awaited_;
-  std::vector<News> news_;
+  std::vector<std::function<void()>> news_;
   std::exception_ptr failure_;
 
   std::atomic<bool> stopping_{false};

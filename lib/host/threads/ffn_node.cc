@@ -1,9 +1,11 @@
 #include "host/threads/ffn_node.h"
 
-#include <sys/prctl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <tuple>
 
 #include "host/threads/engine.h"
 #include "util/error.h"
@@ -13,6 +15,8 @@ namespace {
 
 // A large expert moves in pieces, so that plans are taken in between.
 constexpr std::size_t kCopyPieceBytes = 256 << 10;
+
+thread_local const FfnNode* tl_node = nullptr;  // whose thread this is
 
 device::CopyKey key_of(const pipeline::CopyId& id) { return {id.serial, id.index}; }
 
@@ -31,44 +35,51 @@ FfnNode::FfnNode(ThreadEngine& engine, int index)
 
 FfnNode::~FfnNode() { stop(); }
 
+void FfnNode::load() {
+  for (const int layer : engine_.options().model.moe_layers) {
+    const LayerPlacement& map = engine_.first_placement(layer);
+    for (int s = 0; s < map.slots_per_worker(); ++s)
+      if (const int expert = map.expert_at(index_, s); expert != kNoExpert)
+        engine_.source().load(layer, expert, slot(layer, s).data());
+  }
+}
+
 void FfnNode::start() {
-  compute_thread_ = std::thread([this] { engine_.guard([this] { compute_loop(); }); });
-  lane_thread_ = std::thread([this] { engine_.guard([this] { lane_loop(); }); });
+  for (std::thread& thread : threads_) thread = engine_.start(fmt::format("F{}", index_), [this] { loop(); });
 }
 
 void FfnNode::stop() {
   {
     const std::lock_guard lock(mutex_);  // so that nobody is between looking and waiting
   }
-  job_ready_.notify_all();
-  engine_.wake_lane(index_);
-  if (compute_thread_.joinable()) compute_thread_.join();
-  if (lane_thread_.joinable()) lane_thread_.join();
+  idle_.notify_all();
+  lane_.notify_all();
+  for (std::thread& thread : threads_)
+    if (thread.joinable()) thread.join();
 }
 
 std::span<std::byte> FfnNode::slot(int layer, int slot) { return arena_.slot(engine_.slot_index(layer, slot)); }
 
+// --- Events
+
 template <class Event>
 void FfnNode::react(Event&& event) {
   std::vector<Deed> deeds;
+  bool job = false;
   {
     const std::lock_guard lock(mutex_);
     event(engine_.now());
     deeds.swap(deeds_);
+    job = has_job_;
   }
+  if (job && tl_node != this) idle_.notify_one();  // a thread of this node takes it itself
   for (const Deed& deed : deeds) perform(deed);
 }
 
 void FfnNode::perform(const Deed& deed) {
   switch (deed.kind) {
-    case Deed::Kind::done_at_once:
-      react([&](Nanos now) {
-        taken_.pop_front();
-        actor_.on_ffn_done(now, deed.target);
-      });
-      break;
-    case Deed::Kind::outputs: engine_.on_outputs(index_, deed.target); break;
-    case Deed::Kind::report: engine_.on_report(index_, deed.target, deed.times); break;
+    case Deed::Kind::done_at_once: react([&](Nanos now) { ffn_done(now, deed.target); }); break;
+    case Deed::Kind::done: engine_.on_ffn_done(index_, deed.target, deed.times); break;
     case Deed::Kind::start_copy: engine_.start_copy(deed.key); break;
   }
 }
@@ -77,25 +88,36 @@ void FfnNode::on_activations(const Target& target) {
   react([&](Nanos now) { actor_.on_activations(now, target); });
 }
 
-void FfnNode::on_plans_available() {
-  {
-    const std::lock_guard lock(lane_mutex_);
-    ++plans_available_;
-  }
-  engine_.wake_lane(index_);
+void FfnNode::on_plan_available() {
+  add_to_lane([this] { ++plans_available_; });
 }
 
 void FfnNode::on_copy_ready(const device::CopyKey& key, const CopyRoute& route) {
+  add_to_lane([&] { ready_.emplace_back(key, route); });
+}
+
+// Whoever serves the lane looks once more before it leaves it.
+template <class Change>
+void FfnNode::add_to_lane(Change&& change) {
+  bool served = false;
   {
-    const std::lock_guard lock(lane_mutex_);
-    ready_.emplace_back(key, route);
+    const std::lock_guard lock(mutex_);
+    change();
+    served = lane_served_;
   }
-  engine_.wake_lane(index_);
+  (served ? lane_ : idle_).notify_one();
 }
 
 void FfnNode::on_copy_done(const device::CopyKey& key, bool receives) {
   react([&](Nanos now) { actor_.on_copy_done(now, {key.first, key.second}, receives); });
 }
+
+void FfnNode::ffn_done(Nanos now, const Target& target) {
+  taken_.pop_front();
+  actor_.on_ffn_done(now, target);
+}
+
+// --- Actions
 
 Target FfnNode::target_of(std::int64_t serial) const {
   for (const pipeline::PlanPtr& plan : taken_)
@@ -123,42 +145,42 @@ void FfnNode::run_ffn(int, const Target& target, std::int64_t, std::int64_t acti
   job_.plan = taken_.front();
   job_.slots.assign(slots.begin(), slots.end());
   job_.start_ns = engine_.now();
-  job_ready_.notify_one();
 }
-
-void FfnNode::send_outputs(int, const Target& target) { deeds_.push_back({Deed::Kind::outputs, target, {}, {}}); }
 
 void FfnNode::report(int, const Target& target, const pipeline::WorkerTimes& times) {
-  deeds_.push_back({Deed::Kind::report, target, times, {}});
+  deeds_.push_back({Deed::Kind::done, target, times, {}});
 }
 
-void FfnNode::load() {
-  for (const int layer : engine_.options().model.moe_layers) {
-    const LayerPlacement& map = engine_.first_placement(layer);
-    for (int s = 0; s < map.slots_per_worker() && !engine_.stopping(); ++s)
-      if (const int expert = map.expert_at(index_, s); expert != kNoExpert)
-        engine_.source().load(layer, expert, slot(layer, s).data());
-  }
-}
+// --- Threads
 
-void FfnNode::compute_loop() {
-  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+void FfnNode::loop() {
+  tl_node = this;
   Job job;
-  while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      job_ready_.wait(lock, [this] { return has_job_ || engine_.stopping(); });
-      if (engine_.stopping()) return;
-      std::swap(job, job_);
-      has_job_ = false;
-    }
+  while (wait_for_job(job)) {
     compute(job);
     if (engine_.stopping()) return;
-    react([&](Nanos now) {
-      taken_.pop_front();
-      actor_.on_ffn_done(now, job.target);
-    });
+    react([&](Nanos now) { ffn_done(now, job.target); });
   }
+}
+
+bool FfnNode::wait_for_job(Job& job) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    idle_.wait(lock, [this] { return has_job_ || (!lane_served_ && lane_has_work()) || engine_.stopping(); });
+    if (engine_.stopping()) return false;
+    if (has_job_) break;
+    lane_served_ = true;
+    lock.unlock();
+    serve_lane();
+    lock.lock();
+    lane_served_ = false;
+  }
+  std::swap(job, job_);
+  has_job_ = false;
+  const bool lane_waits = !lane_served_ && lane_has_work();
+  lock.unlock();
+  if (lane_waits) idle_.notify_one();
+  return true;
 }
 
 void FfnNode::compute(const Job& job) {
@@ -174,26 +196,37 @@ void FfnNode::compute(const Job& job) {
   engine_.timeline('F', index_, "compute", "expert_ffn", job.target, job.start_ns);
 }
 
-// Takes plans as they become available, and moves one copy at a time.
-void FfnNode::lane_loop() {
-  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+// --- The lane
+
+bool FfnNode::lane_has_work() const { return plans_taken_ < plans_available_ || !ready_.empty() || moving_; }
+
+// Takes plans as they become available and moves one copy at a time, until there is nothing to do or a job for this
+// thread.
+void FfnNode::serve_lane() {
   while (!engine_.stopping()) {
     const bool took = take_plan();
+    {
+      const std::lock_guard lock(mutex_);
+      if (has_job_) return;
+    }
     const bool moved = advance_copy();
     const bool started = start_copy();
     if (took || moved || started) continue;
-    engine_.wait_lane(index_, moving_ ? moving_->end_ns : engine_.now() + engine_.options().deadline_ns);
+    if (!moving_) return;
+    std::unique_lock lock(mutex_);  // a paced copy, which ends later
+    const auto left = std::chrono::nanoseconds(moving_->end_ns - engine_.now());
+    lane_.wait_for(lock, left, [this] { return plans_taken_ < plans_available_ || has_job_ || engine_.stopping(); });
   }
 }
 
 bool FfnNode::take_plan() {
+  std::int64_t serial = 0;
   {
-    const std::lock_guard lock(lane_mutex_);
+    const std::lock_guard lock(mutex_);
     if (plans_taken_ == plans_available_) return false;
-    ++plans_taken_;
+    serial = plans_taken_++;
   }
-  pipeline::PlanPtr plan = engine_.take_plan(index_, next_serial_);
-  ++next_serial_;
+  const pipeline::PlanPtr plan = engine_.take_plan(index_, serial);
   react([&](Nanos now) {
     taken_.push_back(plan);
     actor_.on_plan(now, plan);
@@ -204,7 +237,7 @@ bool FfnNode::take_plan() {
 bool FfnNode::start_copy() {
   if (moving_) return false;
   {
-    const std::lock_guard lock(lane_mutex_);
+    const std::lock_guard lock(mutex_);
     if (ready_.empty()) return false;
     moving_.emplace();
     std::tie(moving_->key, moving_->route) = ready_.front();

@@ -1,11 +1,14 @@
 #pragma once
-// One FFN worker: its actor, its memory of expert weights, a thread that computes and a thread that takes plans and
-// copies replicas. The actor is run by whoever brings an event, under the node's mutex; what it wants done outside is
-// done after the mutex is released, so that no two nodes' mutexes are held at once.
+// One FFN worker: its actor, its memory of expert weights, and two threads for what it does at the same time: compute,
+// and on the lane take plans and copy replicas. Which of them does what is not fixed. Who has just taken the plan that
+// a target waited for computes it at once, and the other is woken only when the lane has something to do meanwhile.
+//
+// The actor is run by whoever brings an event, under the node's mutex; what it wants done outside is done after the
+// mutex is released, so that no two nodes' mutexes are held at once.
 #include <condition_variable>
 #include <deque>
-#include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -36,7 +39,7 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   void stop();
 
   void on_activations(const Target& target);
-  void on_plans_available();  // one more plan may be taken
+  void on_plan_available();  // one more plan of the ring has reached this worker
   void on_copy_ready(const device::CopyKey& key, const CopyRoute& route);
   void on_copy_done(const device::CopyKey& key, bool receives);
 
@@ -44,14 +47,14 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   std::span<std::byte> slot(int layer, int slot);
 
  private:
-  struct Job {  // of the computing thread
+  struct Job {
     Target target;
     pipeline::PlanPtr plan;
     std::vector<int> slots;
     Nanos start_ns = 0;
   };
   struct Deed {  // to do when the mutex is released
-    enum class Kind { done_at_once, outputs, report, start_copy } kind;
+    enum class Kind { done_at_once, done, start_copy } kind;
     Target target;
     pipeline::WorkerTimes times;
     device::CopyKey key;
@@ -67,19 +70,27 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   void react(Event&& event);
   void perform(const Deed& deed);
   Target target_of(std::int64_t serial) const;  // of a plan taken and not finished
-  void compute_loop();
+
+  void loop();
+  bool wait_for_job(Job& job);  // serves the lane meanwhile; false: the run ends
   void compute(const Job& job);
-  void lane_loop();
+  void ffn_done(Nanos now, const Target& target);
+
+  // The lane's, one thread at a time. False: there was nothing to do.
+  template <class Change>
+  void add_to_lane(Change&& change);
+  bool lane_has_work() const;
+  void serve_lane();
   bool take_plan();
   bool start_copy();
-  bool advance_copy();  // false: nothing to do before moving_->end_ns
+  bool advance_copy();
 
   // Actions
   void post_copy(int worker, const pipeline::CopyId& id, const Copy& copy, bool receives, int layer, int slot) override;
   void release_copy(int worker, const pipeline::CopyId& id, bool receives) override;
   void run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated,
                std::span<const int> slots) override;
-  void send_outputs(int worker, const Target& target) override;
+  void send_outputs(int, const Target&) override {}  // with report(), which follows
   void report(int worker, const Target& target, const pipeline::WorkerTimes& times) override;
 
   ThreadEngine& engine_;
@@ -92,18 +103,16 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   std::mutex mutex_;  // of the actor and what it touches
   pipeline::FfnWorker actor_;
   std::vector<Deed> deeds_;
-  std::deque<pipeline::PlanPtr> taken_;  // plans taken, not finished
-  std::int64_t next_serial_ = 0;
-  std::condition_variable job_ready_;
-  bool has_job_ = false;
-  Job job_;
-
-  std::mutex lane_mutex_;
-  std::int64_t plans_available_ = 0, plans_taken_ = 0;
+  std::deque<pipeline::PlanPtr> taken_;                      // plans taken, not finished
   std::deque<std::pair<device::CopyKey, CopyRoute>> ready_;  // copies into this worker that may start
-  std::optional<Moving> moving_;                        // of the lane's thread alone
+  std::int64_t plans_available_ = 0, plans_taken_ = 0;
+  bool has_job_ = false, lane_served_ = false;
+  Job job_;
+  std::condition_variable idle_, lane_;  // threads without a task; the one that waits on the lane
 
-  std::thread compute_thread_, lane_thread_;
+  std::optional<Moving> moving_;  // of the thread on the lane
+
+  std::thread threads_[2];
 };
 
 }  // namespace afore::host

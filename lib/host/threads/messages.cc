@@ -84,7 +84,10 @@ void ThreadEngine::plan(const Demand& demand) {
   AFORE_CHECK(sum == mine->demand.tokens * options_.model.top_k, "the parts of a demand do not add up");
   just_planned_.reset();
   pipeline::PlanPtr plan = plans_->next(demand, mine->serial);
-  if (sink_.planned) tell({News::Kind::planned, mine->batch, demand, std::move(*just_planned_), {}, {}});
+  if (sink_.planned)
+    tell([this, mine, demand, planned = std::move(*just_planned_)] {
+      sink_.planned(mine->batch ? &*mine->batch : nullptr, demand, planned);
+    });
   const std::lock_guard lock(flights_mutex_);
   mine->plan = std::move(plan);
 }
@@ -93,15 +96,18 @@ bool ThreadEngine::publish(const Target& target) {
   const FlightPtr mine = flight(target);
   if (!ring_.publish(*mine->plan)) return false;
   const auto available = [this] {
-    for (const auto& node : ffn_) node->on_plans_available();
+    for (const auto& node : ffn_) node->on_plan_available();
   };
-  if (options_.paced) timer_->at(now() + options_.pipeline_cost.control_latency_ns, available);
-  else available();
+  if (!options_.paced) {
+    available();
+    return true;
+  }
+  timer_->at(now() + options_.pipeline_cost.control_latency_ns, available);
   bool send = false;
   {
     const std::lock_guard lock(flights_mutex_);
     mine->published = true;
-    send = options_.paced && mine->joined == attention_count() && !mine->sent;
+    send = mine->joined == attention_count() && !mine->sent;
     mine->sent = mine->sent || send;
   }
   if (send) start_a2f(mine);
@@ -115,10 +121,6 @@ pipeline::PlanPtr ThreadEngine::take_plan(int worker, std::int64_t serial) {
     throw Error(ErrorKind::internal, std::string("the plan ring has no next plan for F") + std::to_string(worker) +
                                          ": " + to_string(taken.verdict));
   return taken.plan;
-}
-
-void ThreadEngine::wait_lane(int worker, Nanos until_ns) {
-  ring_.wait(worker, std::chrono::steady_clock::now() + std::chrono::nanoseconds(until_ns - now()));
 }
 
 // --- Rows and results
@@ -150,12 +152,13 @@ void ThreadEngine::start_a2f(const FlightPtr& mine) {
                mine->plan->worker_tokens, arrivals);
   }
   const Target target = mine->demand.target;
-  for (int w = 0; w < ffn_count(); ++w)
-    timer_->at(arrivals[w], [this, w, target] { ffn_[w]->on_activations(target); });
+  for (int w = 0; w < ffn_count(); ++w) timer_->at(arrivals[w], [this, w, target] { ffn_[w]->on_activations(target); });
 }
 
-void ThreadEngine::on_outputs(int worker, const Target& target) {
+// The times go first: when a step is sampled, all that there is to tell of its targets is told.
+void ThreadEngine::on_ffn_done(int worker, const Target& target, const pipeline::WorkerTimes& times) {
   const FlightPtr mine = flight(target);
+  note_times(*mine, worker, times);
   Nanos sent_ns = 0;
   const Nanos start_ns = now();
   if (options_.paced) {
@@ -167,8 +170,19 @@ void ThreadEngine::on_outputs(int worker, const Target& target) {
     mine->last_start_ns = std::max(mine->last_start_ns, start_ns);
     mine->last_sent_ns = std::max(mine->last_sent_ns, sent_ns);
     if (++mine->returned < ffn_count()) return;
+    flights_.erase(target);
   }
   return_outputs(mine);
+}
+
+void ThreadEngine::note_times(Flight& flight, int worker, const pipeline::WorkerTimes& times) {
+  Observed observed;
+  bool whole = false;
+  {
+    const std::lock_guard lock(metrics_mutex_);
+    whole = metrics_.on_times(*flight.plan, worker, times, ffn_count(), observed);
+  }
+  if (whole && sink_.observed) tell([this, observed] { sink_.observed(observed); });
 }
 
 void ThreadEngine::return_outputs(const FlightPtr& mine) {
@@ -196,22 +210,6 @@ void ThreadEngine::return_outputs(const FlightPtr& mine) {
   }
   for (int a = 0; a < attention_count(); ++a)
     timer_->at(arrivals[a], [this, a, target] { attention_[a]->on_outputs(target); });
-}
-
-void ThreadEngine::on_report(int worker, const Target& target, const pipeline::WorkerTimes& times) {
-  const FlightPtr mine = flight(target);
-  Observed observed;
-  bool whole = false;
-  {
-    const std::lock_guard lock(metrics_mutex_);
-    whole = metrics_.on_times(*mine->plan, worker, times, ffn_count(), observed);
-  }
-  if (whole && sink_.observed) {
-    News news{News::Kind::observed, {}, {}, {}, observed, {}};
-    tell(std::move(news));
-  }
-  const std::lock_guard lock(flights_mutex_);
-  if (++mine->reported == ffn_count()) flights_.erase(target);
 }
 
 // --- Copies
@@ -256,14 +254,26 @@ void ThreadEngine::on_copy_ended(const device::CopyKey& key, const Copy& copy) {
   }
   copies_done_.fetch_add(1, std::memory_order_relaxed);
   std::vector<device::CopyKey> started;
+  bool last = false;
   {
     const std::lock_guard lock(ports_mutex_);
     ports_.done(key, started);
     routes_.erase(key);
+    last = ports_.idle();
   }
   ffn_[copy.from]->on_copy_done(key, false);
   ffn_[copy.to]->on_copy_done(key, true);
   for (const device::CopyKey& next : started) start_copy(next);
+  if (!last) return;
+  {
+    const std::lock_guard lock(serve_mutex_);  // so that drain() is not between looking and waiting
+  }
+  serve_changed_.notify_all();
+}
+
+bool ThreadEngine::copying() {
+  const std::lock_guard lock(ports_mutex_);
+  return !ports_.idle();
 }
 
 // --- Pacing

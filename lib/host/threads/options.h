@@ -18,8 +18,8 @@ struct ThreadOptions {
   bool paced = false;  // an operation lasts at least what the costs say
   device::cpu::Isa isa = device::cpu::Isa::scalar;
   device::cpu::Combine combine = device::cpu::Combine::exact;
-  std::int64_t kv_budget_tokens = 0;  // of each attention worker
-  int worker_threads = 1;             // that each worker computes with
+  std::int64_t kv_budget_tokens = 0;    // of each attention worker
+  int worker_threads = 1;               // that each worker computes with
   Nanos deadline_ns = 120'000'000'000;  // for any wait; then the run fails, naming what it waited for
 };
 

@@ -5,79 +5,87 @@
 namespace afore::host {
 
 SchedulerNode::SchedulerNode(ThreadEngine& engine)
-    : engine_(engine), actor_(static_cast<int>(engine.options().cluster.attention_workers), *this) {}
+    : engine_(engine),
+      lent_(engine.options().cluster.microbatches == 1 && !engine.options().paced),
+      actor_(static_cast<int>(engine.options().cluster.attention_workers), *this) {}
 
 SchedulerNode::~SchedulerNode() { stop(); }
 
 void SchedulerNode::start() {
-  thread_ = std::thread([this] { engine_.guard([this] { loop(); }); });
+  if (!lent_) thread_ = engine_.start("scheduler", [this] { loop(); });
 }
 
 void SchedulerNode::stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);  // so that nobody is between looking and waiting
   }
-  posted_.notify_all();
+  job_ready_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
-void SchedulerNode::post(News news) {
+template <class Event>
+void SchedulerNode::react(Event&& event) {
+  bool job = false;
   {
     const std::lock_guard lock(mutex_);
-    inbox_.push_back(std::move(news));
+    event();
+    job = has_job_;
   }
-  posted_.notify_one();
+  if (job && !lent_) job_ready_.notify_one();
 }
 
-void SchedulerNode::on_target(const Demand& demand) { post({News::Kind::target, 0, demand}); }
-
-void SchedulerNode::on_demand(int source, const Target& target, std::vector<std::int64_t> counts) {
-  News news{News::Kind::demand, source, {}};
-  news.demand.target = target;
-  news.demand.counts = std::move(counts);
-  post(std::move(news));
+void SchedulerNode::on_target(const Demand& demand) {
+  const int experts = static_cast<int>(engine_.options().model.experts);
+  react([&] { actor_.on_target(demand.target, demand.phase, demand.tokens, experts); });
 }
 
-void SchedulerNode::on_ring_free() { post({News::Kind::ring_free, 0, {}}); }
-
-void SchedulerNode::loop() {
-  while (true) {
-    News news;
-    {
-      std::unique_lock lock(mutex_);
-      posted_.wait(lock, [this] { return !inbox_.empty() || engine_.stopping(); });
-      if (engine_.stopping()) return;
-      news = std::move(inbox_.front());
-      inbox_.pop_front();
-    }
-    handle(news);
-    while (planned_ && !engine_.stopping()) {
-      const Target target = *planned_;
-      planned_.reset();
-      actor_.on_planned(target);
-    }
-  }
+void SchedulerNode::on_demand(int source, const Target& target, std::span<const std::int64_t> counts) {
+  react([&] { actor_.on_demand(source, target, counts); });
 }
 
-void SchedulerNode::handle(const News& news) {
-  switch (news.kind) {
-    case News::Kind::target:
-      actor_.on_target(news.demand.target, news.demand.phase, news.demand.tokens,
-                       static_cast<int>(engine_.options().model.experts));
-      break;
-    case News::Kind::demand: actor_.on_demand(news.source, news.demand.target, news.demand.counts); break;
-    case News::Kind::ring_free: actor_.on_ring_free(); break;
-  }
+void SchedulerNode::on_ring_free() {
+  react([&] { actor_.on_ring_free(); });
 }
 
 void SchedulerNode::start_planning(const Demand& demand) {
-  const Nanos start_ns = engine_.now();
-  engine_.plan(demand);
-  plan_ns_.push_back(static_cast<double>(engine_.now() - start_ns));
-  if (engine_.options().paced) engine_.pace(start_ns, engine_.options().pipeline_cost.scheduler_ns);
-  planned_ = demand.target;
+  job_ = demand;
+  has_job_ = true;
 }
 
 bool SchedulerNode::publish(const Target& target) { return engine_.publish(target); }
+
+void SchedulerNode::loop() {
+  Demand demand;
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      job_ready_.wait(lock, [this] { return has_job_ || engine_.stopping(); });
+      if (engine_.stopping()) return;
+      std::swap(demand, job_);
+      has_job_ = false;
+    }
+    plan(demand);
+  }
+}
+
+void SchedulerNode::lend() {
+  if (!lent_) return;
+  Demand demand;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_job_) return;
+    std::swap(demand, job_);
+    has_job_ = false;
+  }
+  plan(demand);
+}
+
+void SchedulerNode::plan(const Demand& demand) {
+  const Nanos start_ns = engine_.now();
+  engine_.plan(demand);
+  plan_ns_.push_back(static_cast<double>(engine_.now() - start_ns));
+  engine_.pace(start_ns, engine_.options().pipeline_cost.scheduler_ns);
+  if (!engine_.stopping()) react([&] { actor_.on_planned(demand.target); });
+}
 
 }  // namespace afore::host

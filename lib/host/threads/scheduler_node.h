@@ -1,11 +1,11 @@
 #pragma once
-// The scheduler: its actor on a thread of its own. Whoever has news posts it; they are handled in order.
+// The scheduler: its actor, and a thread that plans. Events as in FfnNode; a plan is published under the mutex, as the
+// actor asks for it. With one microbatch in flight nothing can come for an attention worker before the plan for what it
+// has just sent is carried out: then its thread plans, which saves waking another.
 #include <condition_variable>
-#include <deque>
 #include <mutex>
-#include <optional>
+#include <span>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "pipeline/scheduler.h"
@@ -23,32 +23,31 @@ class SchedulerNode final : pipeline::Scheduler::Actions {
   void stop();
 
   void on_target(const Demand& demand);  // without counts
-  void on_demand(int source, const Target& target, std::vector<std::int64_t> counts);
+  void on_demand(int source, const Target& target, std::span<const std::int64_t> counts);
   void on_ring_free();
+  void lend();  // after on_demand(): the thread of an attention worker, where it has nothing else to do
   // Wall-clock time of each plan so far, in ns; when it is stopped.
   const std::vector<double>& plan_ns() const { return plan_ns_; }
 
  private:
-  struct News {
-    enum class Kind { target, demand, ring_free } kind;
-    int source = 0;
-    Demand demand;  // its counts are the source's part
-  };
-  void post(News news);
+  template <class Event>
+  void react(Event&& event);
   void loop();
-  void handle(const News& news);
+  void plan(const Demand& demand);
 
+  // Actions
   void start_planning(const Demand& demand) override;
   bool publish(const Target& target) override;
 
   ThreadEngine& engine_;
-  pipeline::Scheduler actor_;
-  std::optional<Target> planned_;  // just now: the actor is told when it has returned
-  std::vector<double> plan_ns_;
+  const bool lent_;
+  std::vector<double> plan_ns_;  // of one plan at a time, whoever makes it
 
   std::mutex mutex_;
-  std::condition_variable posted_;
-  std::deque<News> inbox_;  // bounded by the Coordinator
+  pipeline::Scheduler actor_;
+  std::condition_variable job_ready_;
+  bool has_job_ = false;
+  Demand job_;
   std::thread thread_;
 };
 

@@ -1,5 +1,7 @@
 #include "host/threads/thread_runner.h"
 
+#include <algorithm>
+
 namespace afore::host {
 
 ThreadRunner::ThreadRunner(const LoadedModel& model, const ThreadOptions& options,
@@ -32,7 +34,7 @@ ThreadSink ThreadRunner::held_back(const ThreadSink& sink) {
 void ThreadRunner::begin_step(std::int64_t step, int microbatch, const batch::ServingStep& composed,
                               const Batch& record, Phase phase) {
   compose(step, microbatch, composed);
-  microbatches_[microbatch] = {record, phase, composed.tokens};
+  microbatches_[microbatch] = {record, phase, composed.tokens, true};
   engine_->on_target({step, moe_layers_[0], microbatch}, phase, composed.tokens, record);
 }
 
@@ -44,6 +46,7 @@ void ThreadRunner::next_layer(int microbatch, std::size_t layer) {
 bool ThreadRunner::wait_sampled(int microbatch, const RunLimits& limits) {
   engine_->end_step(microbatch);
   if (!engine_->wait_sampled(microbatch, limits)) return false;
+  microbatches_[microbatch].under_way = false;
   take(microbatch);
   return true;
 }
@@ -52,6 +55,8 @@ void ThreadRunner::wait_until(Nanos at_ns, const RunLimits& limits) { engine_->w
 
 // What a signal or the end of time left half done is dropped with the threads.
 void ThreadRunner::finish() {
+  const bool cut = std::any_of(microbatches_.begin(), microbatches_.end(), [](const auto& m) { return m.under_way; });
+  if (!cut) engine_->drain();
   engine_->stop();
   engine_->deliver_news();
   release();

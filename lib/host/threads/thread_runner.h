@@ -24,14 +24,17 @@ class ThreadRunner final : public ModelRunner {
   ThreadEngine& engine() { return *engine_; }
 
  protected:
-  device::cpu::StepState& state(int worker, int microbatch) override { return engine_->attention(worker).step(microbatch); }
-  device::cpu::KvCache& cache(int worker) override { return engine_->attention(worker).cache(); }
+  device::cpu::StepState& state(int worker, int microbatch) override {
+    return engine_->attention(worker).step(microbatch);
+  }
+  device::cpu::KvCache& cache(int worker) override { return engine_->attention(worker).side().cache(); }
 
  private:
   struct Microbatch {
     Batch record;
     Phase phase = Phase::decode;
     std::int64_t tokens = 0;
+    bool under_way = false;
   };
   ThreadSink held_back(const ThreadSink& sink);
 

@@ -1,13 +1,13 @@
 #include "host/threads/timer.h"
 
-#include <sys/prctl.h>
-
 #include <chrono>
+
+#include "host/threads/start_thread.h"
 
 namespace afore::host {
 
 Timer::Timer(const WallClock& clock, std::function<void(std::exception_ptr)> failed)
-    : clock_(clock), failed_(std::move(failed)), thread_([this] { run(); }) {}
+    : clock_(clock), failed_(std::move(failed)), thread_(start_thread("timer", [this] { run(); })) {}
 
 Timer::~Timer() { stop(); }
 
@@ -29,7 +29,6 @@ void Timer::at(Nanos at_ns, std::function<void()> deliver) {
 }
 
 void Timer::run() {
-  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // 1 us instead of 50: what is late here is measured elsewhere
   std::unique_lock lock(mutex_);
   while (!stop_) {
     if (entries_.empty()) {
