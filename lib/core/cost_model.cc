@@ -78,7 +78,8 @@ HardwareProfile slowed(HardwareProfile profile, double factor) {
                       &profile.control_latency_ns, &profile.scheduler_ns, &profile.sampling_ns, &profile.ffn_c1_ns,
                       &profile.ffn_c2_ns})
     if (*time != kAbsent) *time = whole_ns(static_cast<double>(*time) * factor);
-  for (double* time : {&profile.attention_token_ns, &profile.attention_kv_ns, &profile.sampling_token_ns})
+  for (double* time : {&profile.attention_token_ns, &profile.attention_kv_ns, &profile.step_token_ns,
+                       &profile.sampling_token_ns})
     if (*time >= 0) *time *= factor;
   return profile;
 }
@@ -133,10 +134,11 @@ LayerCost layer_cost(const HardwareProfile& profile, const ModelSpec& model, std
   return cost;
 }
 
-Nanos PipelineCost::attention_ns(std::int64_t tokens, std::int64_t kv_tokens) const {
+Nanos PipelineCost::attention_ns(std::int64_t tokens, std::int64_t kv_tokens, bool first_in_step) const {
   const double memory = attention_weight_ns + kv_ns_per_token * static_cast<double>(kv_tokens);
   const double arithmetic = attention_ns_per_token * static_cast<double>(tokens);
-  return attention_c0_ns + whole_ns(additive ? memory + arithmetic : std::max(memory, arithmetic));
+  const double step = first_in_step ? step_token_ns * static_cast<double>(tokens) : 0;
+  return attention_c0_ns + whole_ns((additive ? memory + arithmetic : std::max(memory, arithmetic)) + step);
 }
 
 Nanos PipelineCost::sample_ns(std::int64_t sequences) const {
@@ -188,6 +190,7 @@ PipelineCost pipeline_cost(const HardwareProfile& profile, const ModelSpec& mode
   cost.control_latency_ns = profile.control_latency_ns;
   cost.scheduler_ns = profile.scheduler_ns;
   cost.sampling_ns = profile.sampling_ns;
+  cost.step_token_ns = std::max(0.0, profile.step_token_ns);
   cost.sampling_token_ns = std::max(0.0, profile.sampling_token_ns);
   if (profile.attention_token_ns >= 0 && profile.attention_kv_ns >= 0) {
     cost.additive = true;

@@ -41,6 +41,7 @@ struct HardwareProfile {
   // their sum, else what the rates say. Negative = absent.
   double attention_token_ns = -1;  // of one new token in one layer
   double attention_kv_ns = -1;     // of one cached token that a layer reads
+  double step_token_ns = -1;       // of one new token of a step, in its first attention: embedding, dense layers
   double sampling_token_ns = -1;   // of one sequence, on top of sampling_ns
   bool operator==(const HardwareProfile&) const = default;
 };
@@ -96,11 +97,13 @@ struct PipelineCost {
   Nanos control_latency_ns = 0;
   Nanos scheduler_ns = 0;
   Nanos sampling_ns = 0;
+  double step_token_ns = 0;
   double sampling_token_ns = 0;
   bool additive = false;  // attention's times are measured, and add up
 
-  // c0 + max(memory, arithmetic) (roofline of one attention layer), or c0 + their sum.
-  Nanos attention_ns(std::int64_t tokens, std::int64_t kv_tokens) const;
+  // c0 + max(memory, arithmetic) (roofline of one attention layer), or c0 + their sum; a step's first one has the
+  // tokens' way to it besides.
+  Nanos attention_ns(std::int64_t tokens, std::int64_t kv_tokens, bool first_in_step = false) const;
   Nanos sample_ns(std::int64_t sequences) const;  // of one microbatch's step on one worker
   // A double, as products of accepted sizes may leave 64 bits.
   Nanos transfer_ns(double bytes) const;

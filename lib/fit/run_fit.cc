@@ -196,9 +196,11 @@ HardwareProfile calibrated(HardwareProfile profile, const RunFitResult& result, 
   profile.ffn_c1_ns = whole(ffn[1], 1);
   profile.ffn_c2_ns = whole(ffn[2], 1);
   profile.ffn_tile_tokens = header.cluster.tile_tokens;
-  // A step's first attention follows its microbatch's sampling on the same worker: the two are one to the pipeline.
+  // What a step's begin takes whatever its size follows its microbatch's sampling on the same worker: the two are one
+  // to the pipeline.
   profile.sampling_ns = whole(sampling[0] + first[0] + result.next_step_ns.value_or(0), 0);
-  profile.sampling_token_ns = sampling[1] + first[1];
+  profile.step_token_ns = first[1];
+  profile.sampling_token_ns = sampling[1];
   profile.link_bytes_per_s = 1e15;
   profile.link_efficiency = 1;
   profile.link_latency_ns = whole(result.to_attention_ns.value_or(0), 0);

@@ -168,7 +168,7 @@ void SimHost::Impl::dispatch(const Demand& demand, const Batch& batch, const Wor
 }
 
 void SimHost::Impl::run_attention(int worker, const WorkItem& item) {
-  const Nanos end = now() + options.pipeline_cost.attention_ns(item.tokens, item.kv_tokens);
+  const Nanos end = now() + options.pipeline_cost.attention_ns(item.tokens, item.kv_tokens, item.first_in_step);
   timeline("A", worker, "compute", "attention", item.target, now(), end);
   events.push(clock.notices('A', worker, FaultClock::Lane::compute, end),
               caused(EventKind::attention_done, worker, serial_of(item.target)));

@@ -45,6 +45,7 @@ void visit_profile(Profile& p, Visit&& visit) {
   visit("ffn_rule", p.ffn_rule, Role::rule);
   visit("attention_token_ns", p.attention_token_ns, Role::token_time);
   visit("attention_kv_ns", p.attention_kv_ns, Role::token_time);
+  visit("step_token_ns", p.step_token_ns, Role::token_time);
   visit("sampling_token_ns", p.sampling_token_ns, Role::token_time);
 }
 

@@ -288,7 +288,7 @@ Nanos ThreadEngine::paced_ffn_ns(int worker, const pipeline::PublishedPlan& plan
 }
 
 Nanos ThreadEngine::paced_attention_ns(const WorkItem& item) const {
-  return options_.pipeline_cost.attention_ns(item.tokens, item.kv_tokens);
+  return options_.pipeline_cost.attention_ns(item.tokens, item.kv_tokens, item.first_in_step);
 }
 
 Nanos ThreadEngine::paced_sampling_ns(const device::cpu::StepState& step) const {
