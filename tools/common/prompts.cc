@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "common/data_files.h"
 #include "common/real.h"
+#include "common/request_trace.h"
 #include "util/error.h"
 #include "util/line_io.h"
-#include "wire/csv.h"
 #include "wire/prompts.h"
-#include "wire/wire.h"
 
 namespace afore::cli {
 namespace {
@@ -124,28 +122,12 @@ std::vector<host::IncomingRequest> from_lines(const PromptFlags& flags, const Ma
   return requests;
 }
 
-std::vector<wire::TracedRequest> read_trace(const std::string& path) {
-  if (path.ends_with(".csv")) return wire::parse_azure_csv(read_file_bytes(path, wire::kMaxCsvBytes), path);
-  LineReader lines(path);
-  std::vector<wire::TracedRequest> requests;
-  std::string_view line;
-  while (lines.next(line)) {
-    requests.push_back(wire::parse_mooncake_line(line, lines.name(), lines.line_number()));
-    if (requests.size() > 1 && requests.back().at_ns < requests[requests.size() - 2].at_ns)
-      throw Error(ErrorKind::data,
-                  fmt::format("{}:{}: the request arrives before the one above it", lines.name(), lines.line_number()),
-                  "sort the lines by timestamp");
-  }
-  return requests;
-}
-
 // The trace says how long prompts and outputs are and when they come; their text is that of a workload, cut to length.
 std::vector<host::IncomingRequest> from_trace(const PromptFlags& flags, const nn::Tokenizer& tokenizer,
                                               const nn::ModelConfig& config) {
-  std::vector<wire::TracedRequest> trace = read_trace(flags.trace);
+  const std::vector<wire::TracedRequest> trace = load_request_trace(
+      flags.trace, trace_form(flags.trace), {{}, {}, flags.num_prompts, flags.rate_scale});
   if (trace.empty()) throw Error(ErrorKind::data, flags.trace + ": there is no request in it");
-  if (flags.num_prompts > 0 && trace.size() > static_cast<std::size_t>(flags.num_prompts))
-    trace.resize(static_cast<std::size_t>(flags.num_prompts));
   std::vector<int> text;
   for (const PromptLine& line : read_workload(flags.workload.empty() ? "mixed" : flags.workload)) {
     const std::vector<int> ids = tokenizer.encode(line.prompt);
@@ -165,8 +147,7 @@ std::vector<host::IncomingRequest> from_trace(const PromptFlags& flags, const nn
     prompt->seed = static_cast<std::uint64_t>(flags.seed) + i;
     prompt->ignore_eos = true;  // the trace says how long the output is
     host::IncomingRequest request;
-    const double at_ns = static_cast<double>(trace[i].at_ns - trace[0].at_ns) / flags.rate_scale.value_or(1);
-    request.record = {fmt::format("r{}", i), static_cast<Nanos>(std::llround(at_ns)), size, output, "", 0};
+    request.record = {fmt::format("r{}", i), trace[i].at_ns, size, output, "", 0};
     request.prompt = std::move(prompt);
     requests.push_back(std::move(request));
   }
