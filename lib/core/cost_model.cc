@@ -42,8 +42,9 @@ const std::array<HardwareProfile, 4> kProfiles = {{
      kAbsent, kAbsent, 51.2e9},
     {"h200", 989e12, 0.6, 4.8e12, 0.8, 450e9, 0.8, 10'000, 360e9, 10'000, 5'000, 5'000, 2'000, 10'000, 20'000, kAbsent,
      kAbsent, kAbsent, 51.2e9},
-    // One core with AVX512-BF16 as the benchmarks of docs/performance.md found it, two bf16 products per weight; "links"
-    // are pointers, and waking a thread takes some microseconds. An assumption until afore-serve calibrate has measured.
+    // One core with AVX512-BF16 as the benchmarks of docs/performance.md found it, two bf16 products per weight;
+    // "links" are pointers, and waking a thread takes some microseconds. An assumption until afore-serve calibrate has
+    // measured.
     {"cpu", 200e9, 1, 20e9, 1, 1e15, 1, 0, 8e9, 2'000, 5'000, 20'000, 5'000, 10'000, 50'000, kAbsent, kAbsent, kAbsent,
      1e9},
 }};
@@ -69,6 +70,18 @@ std::vector<std::string> hardware_profile_names() {
   return names;
 }
 
+namespace {
+
+// As a cost file may say it.
+Nanos slowed_ns(double ns) {
+  const Nanos whole = whole_ns(ns);
+  if (whole > kMaxUnitNs)
+    throw Error(ErrorKind::data, "the slowed machine has a time of over a second", "a smaller factor");
+  return whole;
+}
+
+}  // namespace
+
 HardwareProfile slowed(HardwareProfile profile, double factor) {
   for (double* rate : {&profile.flops_per_s, &profile.memory_bytes_per_s, &profile.link_bytes_per_s,
                        &profile.copy_bytes_per_s, &profile.source_bytes_per_s})
@@ -76,9 +89,9 @@ HardwareProfile slowed(HardwareProfile profile, double factor) {
   for (Nanos* time : {&profile.link_latency_ns, &profile.copy_latency_ns, &profile.ffn_c0_ns, &profile.attention_c0_ns,
                       &profile.control_latency_ns, &profile.scheduler_ns, &profile.sampling_ns, &profile.ffn_c1_ns,
                       &profile.ffn_c2_ns})
-    if (*time != kAbsent) *time = whole_ns(static_cast<double>(*time) * factor);
+    if (*time != kAbsent) *time = slowed_ns(static_cast<double>(*time) * factor);
   for (double* time : {&profile.attention_token_ns, &profile.attention_kv_ns, &profile.sampling_token_ns})
-    if (*time >= 0) *time *= factor;
+    if (*time >= 0) slowed_ns(*time *= factor);
   return profile;
 }
 
