@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "common/data_files.h"
 #include "common/real.h"
@@ -18,21 +19,33 @@ namespace {
 constexpr std::int64_t kMaxTokens = 64;  // of a prompt that does not say
 const std::vector<std::string> kDomains = {"conversation", "documents", "code", "math"};
 
-using wire::PromptLine;
+struct PromptLine : wire::PromptLine {
+  std::string place;  // "prompts.jsonl:3", for messages
+};
+
+std::string id_of(const PromptLine& line, std::size_t index) {
+  return line.id.empty() ? fmt::format("p{}", index) : line.id;
+}
 
 // JSON lines, or one prompt per line: each line may be either.
 std::vector<PromptLine> read_prompts(const std::string& path) {
   LineReader lines(path);
   std::vector<PromptLine> prompts;
+  std::set<std::string> ids;
   std::string_view line;
   while (lines.next(line)) {
     if (line.empty()) continue;
     if (line.front() == '{') {
-      prompts.push_back(wire::parse_prompt_line(line, lines.name(), lines.line_number()));
+      prompts.push_back({wire::parse_prompt_line(line, lines.name(), lines.line_number()), ""});
     } else {
       prompts.emplace_back();
       prompts.back().prompt = line;
     }
+    prompts.back().place = fmt::format("{}:{}", lines.name(), lines.line_number());
+    const std::string id = id_of(prompts.back(), prompts.size() - 1);
+    if (!ids.insert(id).second)
+      throw Error(ErrorKind::data, fmt::format("{}: the id {} is already there", prompts.back().place, id),
+                  "prompts without one are p0, p1, ... in the order of the lines");
   }
   if (prompts.empty()) throw Error(ErrorKind::data, lines.name() + ": there is no prompt in it", "one prompt per line");
   return prompts;
@@ -61,6 +74,7 @@ std::vector<PromptLine> named_prompts(const PromptFlags& flags) {
     for (std::size_t i = 0; i < prompts.size(); ++i) {
       if (flags.prompts[i].empty()) throw Error(ErrorKind::usage, "--prompt is empty", "give it some text");
       prompts[i].prompt = flags.prompts[i];
+      prompts[i].place = fmt::format("--prompt {}", i + 1);
     }
     return prompts;
   }
@@ -76,15 +90,16 @@ class Maker {
     auto prompt = std::make_shared<host::Prompt>();
     prompt->token_ids = tokenizer_.encode(line.prompt);
     const auto size = static_cast<std::int64_t>(prompt->token_ids.size());
-    if (size == 0) throw Error(ErrorKind::data, fmt::format("prompt {}: it has no tokens", id));
+    if (size == 0) throw Error(ErrorKind::data, line.place + ": the prompt has no tokens");
     if (size >= config_.max_positions)
       throw Error(ErrorKind::data,
-                  fmt::format("prompt {}: its {} tokens leave no room in a context of {}", id, size,
+                  fmt::format("{}: the prompt's {} tokens leave no room in a context of {}", line.place, size,
                               config_.max_positions),
                   "shorten it");
     for (const int token : prompt->token_ids)
       if (token >= config_.vocab)
-        throw Error(ErrorKind::data, fmt::format("prompt {}: token {} is outside the model's vocabulary", id, token),
+        throw Error(ErrorKind::data,
+                    fmt::format("{}: the prompt's token {} is outside the model's vocabulary", line.place, token),
                     "tokenizer.json is not this model's");
     prompt->temperature = line.temperature.value_or(flags_.temperature);
     prompt->top_p = line.top_p.value_or(flags_.top_p.value_or(1));
@@ -107,16 +122,19 @@ class Maker {
   const nn::ModelConfig& config_;
 };
 
-std::vector<host::IncomingRequest> from_lines(const PromptFlags& flags, const Maker& maker) {
-  const std::vector<PromptLine> lines = named_prompts(flags);
+// Request `i` of prompts that repeat.
+host::IncomingRequest from_line(const std::vector<PromptLine>& lines, std::size_t i, const Maker& maker) {
+  const PromptLine& line = lines[i % lines.size()];
+  std::string id = id_of(line, i % lines.size());
+  if (i >= lines.size()) id += fmt::format("#{}", i / lines.size());
+  return maker.request(line, std::move(id), i);
+}
+
+std::vector<host::IncomingRequest> from_lines(const PromptFlags& flags, const std::vector<PromptLine>& lines,
+                                              const Maker& maker) {
   const std::size_t count = flags.num_prompts > 0 ? static_cast<std::size_t>(flags.num_prompts) : lines.size();
   std::vector<host::IncomingRequest> requests;
-  for (std::size_t i = 0; i < count; ++i) {
-    const PromptLine& line = lines[i % lines.size()];
-    std::string id = line.id.empty() ? fmt::format("p{}", i % lines.size()) : line.id;
-    if (i >= lines.size()) id += fmt::format("#{}", i / lines.size());
-    requests.push_back(maker.request(line, std::move(id), i));
-  }
+  for (std::size_t i = 0; i < count; ++i) requests.push_back(from_line(lines, i, maker));
   std::stable_sort(requests.begin(), requests.end(),
                    [](const auto& a, const auto& b) { return a.record.arrival_ns < b.record.arrival_ns; });
   return requests;
@@ -125,8 +143,8 @@ std::vector<host::IncomingRequest> from_lines(const PromptFlags& flags, const Ma
 // The trace says how long prompts and outputs are and when they come; their text is that of a workload, cut to length.
 std::vector<host::IncomingRequest> from_trace(const PromptFlags& flags, const nn::Tokenizer& tokenizer,
                                               const nn::ModelConfig& config) {
-  const std::vector<wire::TracedRequest> trace = load_request_trace(
-      flags.trace, trace_form(flags.trace), {{}, {}, flags.num_prompts, flags.rate_scale});
+  const std::vector<wire::TracedRequest> trace =
+      load_request_trace(flags.trace, trace_form(flags.trace), {{}, {}, flags.num_prompts, flags.rate_scale});
   if (trace.empty()) throw Error(ErrorKind::data, flags.trace + ": there is no request in it");
   std::vector<int> text;
   for (const PromptLine& line : read_workload(flags.workload.empty() ? "mixed" : flags.workload)) {
@@ -152,8 +170,8 @@ std::vector<host::IncomingRequest> from_trace(const PromptFlags& flags, const nn
     requests.push_back(std::move(request));
   }
   if (cut > 0)
-    warn(fmt::format("{} of {} requests are longer than a context of {} tokens, and were cut to fit", cut,
-                     trace.size(), config.max_positions));
+    warn(fmt::format("{} of {} requests are longer than a context of {} tokens, and were cut to fit", cut, trace.size(),
+                     config.max_positions));
   return requests;
 }
 
@@ -162,21 +180,21 @@ std::vector<host::IncomingRequest> from_trace(const PromptFlags& flags, const nn
 void add_prompt_flags(CLI::App& app, PromptFlags& flags) {
   const std::string group = "prompts";
   std::vector<CLI::Option*> options;
-  options.push_back(app.add_option("--prompt", flags.prompts, "A prompt; repeatable")
-                        ->type_name("TEXT")
-                        ->allow_extra_args(false));
+  options.push_back(
+      app.add_option("--prompt", flags.prompts, "A prompt; repeatable")->type_name("TEXT")->allow_extra_args(false));
   options.push_back(app.add_option("--prompts", flags.file,
                                    "Prompts, one per line: text, or an object with prompt, id, max_tokens, "
                                    "temperature, top_p, seed, stop, ignore_eos, arrival_ms; - for standard input")
                         ->type_name("FILE"));
   options.push_back(add_choice(app, "--workload", flags.workload, "Bundled prompts",
                                {"conversation", "documents", "code", "math", "mixed"}));
-  options.push_back(app.add_option("--trace", flags.trace,
-                                   "Arrivals and lengths of Azure's .csv or Mooncake's .jsonl; prompts are made up from "
-                                   "--workload")
-                        ->type_name("FILE"));
-  options.push_back(add_real(app, "--rate-scale", flags.rate_scale, "Requests of --trace come so many times as fast",
-                             1e6));
+  options.push_back(
+      app.add_option("--trace", flags.trace,
+                     "Arrivals and lengths of Azure's .csv or Mooncake's .jsonl; prompts are made up from "
+                     "--workload")
+          ->type_name("FILE"));
+  options.push_back(
+      add_real(app, "--rate-scale", flags.rate_scale, "Requests of --trace come so many times as fast", 1e6));
   options.push_back(add_int(app, "--num-prompts", flags.num_prompts,
                             "So many requests: prompts repeat, or the first are taken (default: all, once)", 0,
                             1 << 24));
@@ -185,8 +203,10 @@ void add_prompt_flags(CLI::App& app, PromptFlags& flags) {
   options.push_back(app.add_option("--temperature", flags.temperature, "0 takes the likeliest token")
                         ->check(CLI::Range(0.0, 100.0))
                         ->capture_default_str());
-  options.push_back(add_real(app, "--top-p", flags.top_p, "Sample from the likeliest tokens that reach this "
-                                                          "probability", 1));
+  options.push_back(add_real(app, "--top-p", flags.top_p,
+                             "Sample from the likeliest tokens that reach this "
+                             "probability",
+                             1));
   options.push_back(add_int(app, "--seed", flags.seed, "Of sampling; request i uses seed + i"));
   options.push_back(
       app.add_option("--stop", flags.stop, "Text that ends a completion; repeatable")->allow_extra_args(false));
@@ -194,8 +214,9 @@ void add_prompt_flags(CLI::App& app, PromptFlags& flags) {
   for (CLI::Option* option : options) option->group(group);
 }
 
-std::vector<host::IncomingRequest> load_prompts(const PromptFlags& flags, const nn::Tokenizer& tokenizer,
-                                                const nn::ModelConfig& config) {
+namespace {
+
+void check(const PromptFlags& flags) {
   const int ways = !flags.prompts.empty() + !flags.file.empty() + (!flags.workload.empty() || !flags.trace.empty());
   if (ways == 0)
     throw Error(ErrorKind::usage, "there is nothing to do",
@@ -206,8 +227,44 @@ std::vector<host::IncomingRequest> load_prompts(const PromptFlags& flags, const 
   for (const std::string& stop : flags.stop)
     if (stop.empty() || stop.size() > wire::kMaxStopBytes)
       throw Error(ErrorKind::usage, "--stop: a stop text has 1 to 256 bytes");
-  if (!flags.trace.empty()) return from_trace(flags, tokenizer, config);
-  return from_lines(flags, Maker(flags, tokenizer, config));
+}
+
+}  // namespace
+
+struct PromptSource::Repeats {
+  std::vector<PromptLine> lines;
+  Maker maker;
+};
+
+PromptSource::PromptSource(const PromptFlags& flags, const nn::Tokenizer& tokenizer, const nn::ModelConfig& config,
+                           bool repeat) {
+  check(flags);
+  if (!flags.trace.empty()) {
+    requests_ = from_trace(flags, tokenizer, config);
+    return;
+  }
+  Repeats source{named_prompts(flags), Maker(flags, tokenizer, config)};
+  requests_ = from_lines(flags, source.lines, source.maker);
+  if (repeat && flags.num_prompts == 0) repeats_ = std::make_unique<Repeats>(std::move(source));
+}
+
+PromptSource::~PromptSource() = default;
+
+bool PromptSource::next(host::IncomingRequest& request) {
+  const std::size_t i = next_++;
+  if (i < requests_.size()) {
+    request = requests_[i];
+    return true;
+  }
+  if (!repeats_) return false;
+  request = from_line(repeats_->lines, i, repeats_->maker);
+  request.record.arrival_ns = requests_.back().record.arrival_ns;
+  return true;
+}
+
+std::vector<host::IncomingRequest> load_prompts(const PromptFlags& flags, const nn::Tokenizer& tokenizer,
+                                                const nn::ModelConfig& config) {
+  return PromptSource(flags, tokenizer, config, false).requests();
 }
 
 }  // namespace afore::cli
