@@ -75,7 +75,9 @@ host::ThreadOptions thread_options(const RunFlags& flags, const cli::Setup& setu
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -107,7 +109,9 @@ class Run {
 
  private:
   Header header() const {
-    Header header = cli::gained(setup_, flags_.host == "threads");
+    const bool threads = flags_.host == "threads";
+    Header header = cli::gained(setup_, threads);
+    if (!threads) header.cluster = {.microbatches = setup_.cluster.microbatches};  // there are no workers
     header.producer = cli::producer("afore-serve");
     header.seed = static_cast<std::uint64_t>(flags_.prompts.seed);
     header.source = "recorded";
@@ -128,8 +132,8 @@ class Run {
       sink.observed = [this](const Observed& observed) { out_.record(observed); };
       if (flags_.timeline) sink.operation = [this](const Operation& operation) { out_.record(operation); };
     }
-    host::ThreadRunner runner(model_, thread_options(flags_, setup_, serving_.serving.kv_budget_tokens),
-                              setup_.planner, sink, text_sink());
+    host::ThreadRunner runner(model_, thread_options(flags_, setup_, serving_.serving.kv_budget_tokens), setup_.planner,
+                              sink, text_sink());
     const double cpu_s = cpu_seconds();
     const Nanos start_ns = runner.now();
     serve(runner, [&] {
@@ -143,11 +147,12 @@ class Run {
       return summary;
     });
     if (flags_.pace && cpu_share_ > kMostCpuShare)
-      throw Error(ErrorKind::answer_no,
-                  fmt::format("the workers' own work took {:.0f} % of the cores' time: at this pace they were in each "
-                              "other's way, and the times say nothing",
-                              cpu_share_ * 100),
-                  fmt::format("a machine {:.1f} times as slow: --cost 'NAME*FACTOR'", cpu_share_ / kMostCpuShare * 1.3));
+      throw Error(
+          ErrorKind::answer_no,
+          fmt::format("the workers' own work took {:.0f} % of the cores' time: at this pace they were in each "
+                      "other's way, and the times say nothing",
+                      cpu_share_ * 100),
+          fmt::format("a machine {:.1f} times as slow: --cost 'NAME*FACTOR'", cpu_share_ / kMostCpuShare * 1.3));
   }
 
   void monolithic() {
@@ -160,7 +165,11 @@ class Run {
     host::MonolithSink sink;
     if (out_.records())
       sink = [this](const Batch* batch, const Demand& demand, const Routing*) {
-        if (batch != nullptr) out_.record(*batch);
+        if (batch != nullptr) {
+          Batch split_evenly = *batch;  // by whoever has attention workers
+          split_evenly.per_attention_worker.clear();
+          out_.record(split_evenly);
+        }
         out_.record(demand);
       };
     host::Monolith runner(model_, options, std::move(sink), text_sink());
@@ -202,8 +211,9 @@ class Run {
 }  // namespace
 
 void add_run_flags(CLI::App& app, RunFlags& flags) {
-  app.add_option("--model", flags.model, "Folder with config.json, safetensors and tokenizer.json (default: the "
-                                         "bundled one)")
+  app.add_option("--model", flags.model,
+                 "Folder with config.json, safetensors and tokenizer.json (default: the "
+                 "bundled one)")
       ->type_name("DIR");
   cli::add_prompt_flags(app, flags.prompts);
   cli::add_choice(app, "--host", flags.host, "Workers on threads, or the whole model in one piece",
@@ -220,8 +230,8 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   cli::add_choice(app, "--demand-source", planning.demand_source,
                   "What a target is planned from: its own demand, its last step, or a window of steps",
                   {"prefetch", "last_step", "window"});
-  cli::add_choice(app, "--objective", planning.objective, "Minimise the largest predicted time, or the largest tile load",
-                  {"time", "tiles"});
+  cli::add_choice(app, "--objective", planning.objective,
+                  "Minimise the largest predicted time, or the largest tile load", {"time", "tiles"});
   cli::add_int(app, "--ffn-workers", planning.workers, "FFN workers", 1, 1024);
   cli::add_int(app, "--attention-workers", planning.attention_workers, "Attention workers", 1, 1024);
   cli::add_int(app, "--microbatches", planning.microbatches, "Microbatches in flight", 1, 64);
@@ -230,8 +240,8 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   cli::add_int(app, "--window-us", planning.window_us,
                "Time that hides copies (default: predicted FFN time of the preceding target)", 0, 1'000'000'000);
   cli::add_choice(app, "--gain-rule", planning.gain_rule, "off installs copies whatever they cost", {"on", "off"});
-  cli::add_choice(app, "--level", planning.level,
-                  "afore: plan for when workers are done with all their targets", {"on", "off"});
+  cli::add_choice(app, "--level", planning.level, "afore: plan for when workers are done with all their targets",
+                  {"on", "off"});
   cli::add_int(app, "--eplb-interval", planning.eplb_interval, "Steps between two EPLB rebalances", 1, 1'000'000'000);
   app.add_flag("--no-overlap", flags.no_overlap, "Copies start only when their worker is free");
   app.add_option("--cost", planning.cost, "cpu or a cost FILE (afore-serve calibrate), that plans are made with");
