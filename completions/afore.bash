@@ -77,6 +77,7 @@ _afore_serve() {
     case "$path:$word" in
       ':replay') path='replay' ;;
       ':compare') path='compare' ;;
+      ':run') path='run' ;;
     esac
   done
   case "$path:$prev" in
@@ -105,11 +106,22 @@ _afore_serve() {
     'compare:--primaries') words='auto contiguous balanced' ;;
     'compare:--format') words='table json' ;;
     'compare:--kv-tokens' | 'compare:--copy-chunk' | 'compare:--faults' | 'compare:--fault-seed' | 'compare:--max-num-seqs' | 'compare:--max-num-batched-tokens' | 'compare:--kv-budget-tokens' | 'compare:--max-queue' | 'compare:--max-queue-ms' | 'compare:--timeout-s' | 'compare:--duration-s' | 'compare:--goodput' | 'compare:--workers' | 'compare:--worker' | 'compare:--pin-experts' | 'compare:--slots' | 'compare:--tile-tokens' | 'compare:--attention-workers' | 'compare:--microbatches' | 'compare:--top-k' | 'compare:--model' | 'compare:--cost' | 'compare:--copy-budget' | 'compare:--window-us' | 'compare:--window-steps' | 'compare:--plan-budget-nodes' | 'compare:--eplb-interval' | 'compare:--eplb-step-bytes' | 'compare:--eplb-groups' | 'compare:--eplb-nodes' | 'compare:--init' | 'compare:--balance-steps' | 'compare:--policies' | 'compare:--summaries') ;;
+    'run:--workload') words='conversation documents code math mixed' ;;
+    'run:--host') words='threads monolithic' ;;
+    'run:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
+    'run:--demand-source') words='prefetch last_step window' ;;
+    'run:--objective') words='time tiles' ;;
+    'run:--gain-rule') words='on off' ;;
+    'run:--level') words='on off' ;;
+    'run:--combine') words='exact partial' ;;
+    'run:--isa') words='auto avx512bf16 avx2 scalar' ;;
+    'run:--model' | 'run:--prompt' | 'run:--prompts' | 'run:--trace' | 'run:--rate-scale' | 'run:--num-prompts' | 'run:--max-tokens' | 'run:--temperature' | 'run:--top-p' | 'run:--seed' | 'run:--stop' | 'run:--ffn-workers' | 'run:--attention-workers' | 'run:--microbatches' | 'run:--slots' | 'run:--copy-budget' | 'run:--window-us' | 'run:--eplb-interval' | 'run:--cost' | 'run:--tile-tokens' | 'run:--threads' | 'run:--max-concurrency' | 'run:--deadline-s' | 'run:--max-num-seqs' | 'run:--max-num-batched-tokens' | 'run:--kv-budget-tokens' | 'run:--max-queue' | 'run:--max-queue-ms' | 'run:--timeout-s' | 'run:--duration-s' | 'run:--goodput' | 'run:--record') ;;
     *)
       case "$path" in
-        '') words='--version -h --help -q --quiet replay compare' ;;
+        '') words='--version -h --help -q --quiet replay compare run' ;;
         'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --timeline -q --quiet' ;;
         'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --policies --format --summaries -q --quiet' ;;
+        'run') words='-h --help --model --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos --host --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --json --record --timeline -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -151,7 +163,9 @@ _afore_trace() {
     'replay:-o' | 'replay:--output' | 'replay:--interval-ms' | 'replay:--speed' | 'replay:--top-k') ;;
     'record:--fsync') words='none interval frame' ;;
     'record:--recover') words='strict tail skip' ;;
-    'record:-o' | 'record:--output' | 'record:--roll-bytes' | 'record:--top-k') ;;
+    'record:--isa') words='auto avx512bf16 avx2 scalar' ;;
+    'record:--workload') words='conversation documents code math mixed' ;;
+    'record:-o' | 'record:--output' | 'record:--roll-bytes' | 'record:--top-k' | 'record:--model' | 'record:--microbatches' | 'record:--max-concurrency' | 'record:--max-num-batched-tokens' | 'record:--steps' | 'record:--warmup-steps' | 'record:--threads' | 'record:--prompt' | 'record:--prompts' | 'record:--trace' | 'record:--rate-scale' | 'record:--num-prompts' | 'record:--max-tokens' | 'record:--temperature' | 'record:--top-p' | 'record:--seed' | 'record:--stop') ;;
     'repair:-o' | 'repair:--output') ;;
     'merge:--recover') words='strict tail skip' ;;
     'merge:-o' | 'merge:--output') ;;
@@ -165,7 +179,7 @@ _afore_trace() {
         'compare') words='-h --help --recover --max-mape --metrics --json -q --quiet' ;;
         'head') words='-h --help -o --output --recover -n --targets --top-k -q --quiet' ;;
         'replay') words='-h --help -o --output --recover --interval-ms --speed --top-k -q --quiet' ;;
-        'record') words='-h --help -o --output --fsync --roll-bytes --recover --top-k -q --quiet' ;;
+        'record') words='-h --help -o --output --fsync --roll-bytes --recover --top-k --model --microbatches --max-concurrency --max-num-batched-tokens --steps --warmup-steps --routing --isa --threads --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos -q --quiet' ;;
         'check') words='-h --help -q --quiet' ;;
         'repair') words='-h --help -o --output -q --quiet' ;;
         'merge') words='-h --help -o --output --recover -q --quiet' ;;

@@ -70,6 +70,18 @@ std::vector<std::string> hardware_profile_names() {
   return names;
 }
 
+namespace {
+
+// As a cost file may say it.
+Nanos slowed_ns(double ns) {
+  const Nanos whole = whole_ns(ns);
+  if (whole > kMaxUnitNs)
+    throw Error(ErrorKind::data, "the slowed machine has a time of over a second", "a smaller factor");
+  return whole;
+}
+
+}  // namespace
+
 HardwareProfile slowed(HardwareProfile profile, double factor) {
   for (double* rate : {&profile.flops_per_s, &profile.memory_bytes_per_s, &profile.link_bytes_per_s,
                        &profile.copy_bytes_per_s, &profile.source_bytes_per_s})
@@ -77,10 +89,10 @@ HardwareProfile slowed(HardwareProfile profile, double factor) {
   for (Nanos* time : {&profile.link_latency_ns, &profile.copy_latency_ns, &profile.ffn_c0_ns, &profile.attention_c0_ns,
                       &profile.control_latency_ns, &profile.scheduler_ns, &profile.sampling_ns, &profile.ffn_c1_ns,
                       &profile.ffn_c2_ns})
-    if (*time != kAbsent) *time = whole_ns(static_cast<double>(*time) * factor);
-  for (double* time : {&profile.attention_token_ns, &profile.attention_kv_ns, &profile.step_token_ns,
-                       &profile.sampling_token_ns})
-    if (*time >= 0) *time *= factor;
+    if (*time != kAbsent) *time = slowed_ns(static_cast<double>(*time) * factor);
+  for (double* time :
+       {&profile.attention_token_ns, &profile.attention_kv_ns, &profile.step_token_ns, &profile.sampling_token_ns})
+    if (*time >= 0) slowed_ns(*time *= factor);
   return profile;
 }
 

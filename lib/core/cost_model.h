@@ -48,7 +48,7 @@ struct HardwareProfile {
 
 // Built-in profiles a100, h100, h200, and cpu: a core of a server.
 const HardwareProfile* find_hardware_profile(const std::string& name);  // nullptr when unknown
-// The same machine `factor` times as slow in everything.
+// The same machine `factor` times as slow in everything. Error{data} for times of over a second.
 HardwareProfile slowed(HardwareProfile profile, double factor);
 std::vector<std::string> hardware_profile_names();
 

@@ -22,6 +22,8 @@ ServingLoop::ServingLoop(const ServingLoopOptions& options, StepRunner& runner,
     : runner_(runner),
       completion_(std::move(completion)),
       layers_(options.layers),
+      steps_(options.steps),
+      max_open_(options.max_open),
       batcher_(options.serving),
       metrics_(options.objectives),
       begun_(options.serving.microbatches, false),
@@ -38,10 +40,12 @@ void ServingLoop::read_ahead() {
   ahead_ = std::move(request);
 }
 
-// Everybody who arrives up to then.
+// Everybody who arrives up to then and finds a place.
 void ServingLoop::take_arrivals(Nanos until) {
-  while (ahead_ && ahead_->record.arrival_ns <= until) {
-    const RequestRecord& record = ahead_->record;
+  const Nanos place_since_ns = was_full_ ? until : 0;
+  while (ahead_ && ahead_->record.arrival_ns <= until && !is_full()) {
+    RequestRecord& record = ahead_->record;
+    record.arrival_ns = std::max(record.arrival_ns, place_since_ns);
     metrics_.on_arrival();
     const auto offer = batcher_.offer(record.arrival_ns, record.prompt_tokens, record.output_tokens);
     if (offer.slot < 0) {
@@ -55,6 +59,7 @@ void ServingLoop::take_arrivals(Nanos until) {
     take_given_up();
     read_ahead();
   }
+  was_full_ = is_full();
 }
 
 void ServingLoop::take_given_up() {
@@ -152,6 +157,7 @@ bool ServingLoop::take_turn() {
       if (!going) break;
       take_tokens(microbatch);
     }
+    if (out_of_steps()) continue;
     take_arrivals(runner_.now());
     begun_[m] = in_step_[m] = begin_step(microbatch);
     any = any || begun_[m];
@@ -178,6 +184,7 @@ bool ServingLoop::run(const NextRequest& next, const volatile int* stop) {
   read_ahead();
   while (!stopped()) {
     if (take_turn() || stopped()) continue;
+    if (out_of_steps()) break;
     AFORE_CHECK(batcher_.queued() == 0 && batcher_.running() == 0, "requests wait for an idle pipeline");
     if (!ahead_) break;
     wait_for_arrival();
@@ -188,6 +195,7 @@ bool ServingLoop::run(const NextRequest& next, const volatile int* stop) {
     batcher_.expire(*limits_.end_ns);
     take_given_up();
   }
+  if (out_of_steps()) cut_ns_ = runner_.now();
   runner_.finish();
   return *stop != 0;
 }

@@ -69,8 +69,12 @@ class StepRunner {
 struct ServingLoopOptions {
   batch::ServingOptions serving;
   pipeline::ServiceObjectives objectives;
-  std::optional<Nanos> end_ns;  // the run ends there, whoever is still queued or running
-  std::size_t layers = 1;       // of a step
+  std::optional<Nanos> end_ns;        // the run ends there, whoever is still queued or running
+  std::optional<std::int64_t> steps;  // or when so many are sampled
+  // Queued or running at once; 0: no limit. Who comes beyond that arrives when another has ended, as the requests of so
+  // many clients do.
+  std::int64_t max_open = 0;
+  std::size_t layers = 1;  // of a step
 };
 
 class ServingLoop {
@@ -91,6 +95,8 @@ class ServingLoop {
     std::vector<std::pair<Nanos, bool>> gaps{};  // between its tokens; whether a copy was under way
   };
 
+  bool out_of_steps() const { return steps_ && step_ >= *steps_; }
+  bool is_full() const { return max_open_ > 0 && batcher_.queued() + batcher_.running() >= max_open_; }
   bool ended() const { return limits_.end_ns && runner_.now() >= *limits_.end_ns; }
   bool stopped() const { return limits_.reached(runner_.now()); }
   bool take_turn();
@@ -107,6 +113,9 @@ class ServingLoop {
   StepRunner& runner_;
   std::function<void(const Completion&)> completion_;
   std::size_t layers_;
+  std::optional<std::int64_t> steps_;
+  std::int64_t max_open_;
+  bool was_full_ = false;  // when arrivals were last taken
   batch::ServingBatcher batcher_;
   pipeline::RequestMetrics metrics_;
   NextRequest next_;

@@ -58,6 +58,76 @@ TEST(CostModel, UnitsOfSecondsAreRefused) {
             "the cost model gives an operation of over 11 days");
 }
 
+TEST(CostModel, MeasuredTimesPerTokenReplaceTheRatesOfAttention) {
+  HardwareProfile profile = *find_hardware_profile("h100");
+  const PipelineCost rates = pipeline_cost(profile, small_model());
+  EXPECT_FALSE(rates.additive);
+  EXPECT_EQ(rates.sample_ns(1000), 20'000);
+  profile.attention_token_ns = 150.5;
+  EXPECT_EQ(pipeline_cost(profile, small_model()).attention_ns(100, 1000), rates.attention_ns(100, 1000))
+      << "one of the two says nothing";
+  profile.attention_kv_ns = 0.25;
+  profile.sampling_token_ns = 7.5;
+  const PipelineCost measured = pipeline_cost(profile, small_model());
+  // c0 5000 + 150.5 * 100 + 0.25 * 1000, and a sequence more or less
+  EXPECT_EQ(measured.attention_ns(100, 1000), 20'300);
+  EXPECT_EQ(measured.attention_ns(0, 0), 5'000);
+  EXPECT_EQ(measured.sample_ns(3), 20'023);  // 22.5, half up
+  // Nothing may be free, too.
+  profile.attention_token_ns = profile.attention_kv_ns = profile.sampling_token_ns = 0;
+  EXPECT_EQ(pipeline_cost(profile, small_model()).attention_ns(100, 1000), 5'000);
+}
+
+TEST(CostModel, SlowedIsTheSameMachineInEverything) {
+  HardwareProfile profile = *find_hardware_profile("h100");
+  profile.attention_token_ns = 2;
+  profile.attention_kv_ns = 0.5;
+  profile.sampling_token_ns = 3;
+  const HardwareProfile slow = slowed(profile, 4);
+  EXPECT_EQ(slow.sampling_token_ns, 12);
+  EXPECT_EQ(slow.ffn_c1_ns, kAbsent) << "what is derived stays derived";
+  const LayerCost fast_cost = layer_cost(profile, small_model(), 64), slow_cost = layer_cost(slow, small_model(), 64);
+  EXPECT_EQ(slow_cost.c0_ns, 4 * fast_cost.c0_ns);
+  EXPECT_NEAR(static_cast<double>(slow_cost.c1_ns), 4.0 * static_cast<double>(fast_cost.c1_ns), 4);
+  EXPECT_NEAR(static_cast<double>(slow_cost.c2_ns), 4.0 * static_cast<double>(fast_cost.c2_ns), 4);
+  EXPECT_NEAR(static_cast<double>(slow_cost.copy_ns), 4.0 * static_cast<double>(fast_cost.copy_ns), 4);
+  EXPECT_NEAR(static_cast<double>(reload_ns(slow, slow_cost)), 4.0 * static_cast<double>(reload_ns(profile, fast_cost)),
+              4);
+  const PipelineCost fast = pipeline_cost(profile, small_model()), four = pipeline_cost(slow, small_model());
+  EXPECT_EQ(four.attention_ns(100, 1000), 4 * fast.attention_ns(100, 1000));
+  EXPECT_EQ(four.sample_ns(10), 4 * fast.sample_ns(10));
+  EXPECT_NEAR(static_cast<double>(four.transfer_ns(1e6)), 4.0 * static_cast<double>(fast.transfer_ns(1e6)), 4);
+  EXPECT_EQ(four.control_latency_ns, 4 * fast.control_latency_ns);
+  EXPECT_EQ(four.scheduler_ns, 4 * fast.scheduler_ns);
+  profile.ffn_c1_ns = 700;
+  profile.ffn_c2_ns = 30;
+  EXPECT_EQ(slowed(profile, 0.1).ffn_c1_ns, 70);
+  EXPECT_EQ(slowed(profile, 0.1).ffn_c2_ns, 3);
+  EXPECT_EQ(slowed(profile, 1), profile);
+  try {
+    slowed(profile, 50'001);  // of 20 us of sampling
+    ADD_FAILURE() << "what no cost file may say";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    EXPECT_STREQ(error.what(), "the slowed machine has a time of over a second");
+  }
+  EXPECT_EQ(slowed(profile, 50'000).sampling_ns, 1'000'000'000);
+}
+
+TEST(CostModel, TheBuiltInCpuSpendsMoreOnWorkThanOnCalls) {
+  const HardwareProfile* cpu = find_hardware_profile("cpu");
+  ASSERT_NE(cpu, nullptr);
+  ModelSpec tiny;
+  tiny.hidden = 256;
+  tiny.moe_intermediate = 64;
+  tiny.expert_bytes = 98'304;
+  // 8 rows * 6 * 256 * 64 operations at 200 GFLOP/s; 98,304 bytes at 20 GB/s; the copy at 8 GB/s, and 2 us.
+  const LayerCost cost = layer_cost(*cpu, tiny, 8);
+  EXPECT_EQ(cost.c1_ns, 3'932);
+  EXPECT_EQ(cost.c2_ns, 4'915);
+  EXPECT_EQ(cost.copy_ns, 14'288);
+}
+
 TEST(CostModel, TheProfilesRuleIsTheLayers) {
   HardwareProfile profile = *find_hardware_profile("h100");
   EXPECT_EQ(layer_cost(profile, small_model(), 64).rule, LoadRule::additive);

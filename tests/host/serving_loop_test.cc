@@ -206,6 +206,36 @@ TEST(ServingLoop, EndsAtTheGivenTime) {
   EXPECT_EQ(idle.log, (Log{"wait 250", "finish"}));
 }
 
+TEST(ServingLoop, EndsWhenSoManyStepsAreSampled) {
+  ServingLoopOptions options = plain(2);
+  options.steps = 2;
+  Runner runner;
+  const Served result = serve(options, runner, {asked("a", 0, 1, 2), asked("b", 0, 1, 9), asked("late", 300, 1, 1)});
+  EXPECT_EQ(runner.log, (Log{"admit a", "begin 0/0 prefill", "admit b", "begin 0/1 prefill", "layer 1/0", "layer 1/1",
+                             "begin 1/0 decode", "begin 1/1 decode", "layer 1/0", "layer 1/1", "close a", "finish"}));
+  ASSERT_EQ(result.completions.size(), 1u);  // its last token is of the last step
+  EXPECT_EQ(result.completions[0].id, "a");
+  EXPECT_EQ(result.summary.running, 1);
+  EXPECT_EQ(result.summary.duration, 4 * kStepNs / 1e9);
+  options.steps = 50;  // more than there is to do
+  Runner all;
+  EXPECT_EQ(serve(options, all, {asked("a", 0, 1, 2), asked("b", 900, 1, 9)}).completions.size(), 2u);
+}
+
+TEST(ServingLoop, WhoFindsNoPlaceArrivesWhenAnotherEnds) {
+  ServingLoopOptions options = plain();
+  options.max_open = 2;
+  Runner runner;
+  const Served result = serve(
+      options, runner,
+      {asked("a", 0, 1, 2), asked("b", 0, 1, 5), asked("c", 0, 1, 1), asked("d", 250, 1, 1), asked("e", 1'000, 1, 1)});
+  std::map<std::string, Nanos> arrival;
+  for (const Completion& done : result.completions) arrival[done.id] = done.times->arrival_ns;
+  EXPECT_EQ(arrival, (std::map<std::string, Nanos>{{"a", 0}, {"b", 0}, {"c", 200}, {"d", 300}, {"e", 1'000}}));
+  EXPECT_EQ(result.summary.peak_running, 2);
+  EXPECT_EQ(result.summary.rejected, 0);
+}
+
 TEST(ServingLoop, ASignalEndsItBetweenSteps) {
   volatile int stop = 0;
   Runner runner;
@@ -236,6 +266,7 @@ TEST(ServingLoop, NothingIsLostOrAnsweredTwice) {
     options.serving.max_queue = 1 + draw(10);
     if (draw(2)) options.serving.max_queue_ns = draw(5'000);
     if (draw(2)) options.serving.timeout_ns = 1 + draw(10'000);
+    if (draw(2)) options.max_open = 1 + draw(12);
     std::vector<IncomingRequest> requests;
     Nanos at = 0;
     for (std::int64_t n = draw(60); n > 0; --n) {

@@ -55,6 +55,33 @@ TEST(CostFile, TheRuleIsWrittenOnlyWhenItIsNotTheUsualOne) {
             "h.json: /ffn_rule: unknown rule \"both\" | rules are additive and roofline");
 }
 
+TEST(CostFile, TimesPerTokenMayBeAbsentAndMayBeZero) {
+  HardwareProfile profile = *find_hardware_profile("h100");
+  profile.attention_token_ns = 0;
+  profile.attention_kv_ns = 0.125;
+  profile.sampling_token_ns = 1e9;
+  const std::string text = to_json(profile);
+  EXPECT_EQ(text,
+            replaced(h100(), "}", R"(,"attention_token_ns":0.0,"attention_kv_ns":0.125,"sampling_token_ns":1e+09})"));
+  EXPECT_EQ(parse_cost_file(text, "x"), profile);
+  profile.attention_kv_ns = -1;
+  EXPECT_EQ(to_json(profile).find("attention_kv_ns"), std::string::npos);
+  EXPECT_EQ(parse_cost_file(to_json(profile), "x"), profile);
+  EXPECT_EQ(parse_cost_file(replaced(text, "0.125", "3"), "x").attention_kv_ns, 3) << "an integer is a number";
+  for (const char* bad : {"-1", "-0.5", "1.1e9"})
+    EXPECT_EQ(error_in(replaced(text, "0.125", bad)),
+              "h.json: /attention_kv_ns: a time per token must be from 0 to 1e9 ns")
+        << bad;
+  EXPECT_EQ(error_in(replaced(text, "0.125", "\"1\"")), "h.json: /attention_kv_ns: expected a number, found a string");
+}
+
+TEST(CostFile, RoundTripOfASlowedProfile) {
+  for (const std::string& name : hardware_profile_names()) {
+    HardwareProfile profile = slowed(*find_hardware_profile(name), 2.5);
+    EXPECT_EQ(parse_cost_file(to_json(profile), "x"), profile);
+  }
+}
+
 TEST(CostFile, RatesMayBeIntegersAndTextMayBeIndented) {
   const std::string text = replaced(replaced(h100(), "4.5e+11", "450000000000"), ",", ",\n  ");
   EXPECT_EQ(parse_cost_file(text + "\n", "x"), *find_hardware_profile("h100"));

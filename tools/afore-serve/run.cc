@@ -117,7 +117,9 @@ class Run {
 
  private:
   Header header() const {
-    Header header = cli::gained(setup_, flags_.host == "threads");
+    const bool threads = flags_.host == "threads";
+    Header header = cli::gained(setup_, threads);
+    if (!threads) header.cluster = {.microbatches = setup_.cluster.microbatches};  // there are no workers
     header.producer = cli::producer("afore-serve");
     header.seed = static_cast<std::uint64_t>(flags_.prompts.seed);
     header.source = "recorded";
@@ -172,7 +174,11 @@ class Run {
     host::MonolithSink sink;
     if (out_.records())
       sink = [this](const Batch* batch, const Demand& demand, const Routing*) {
-        if (batch != nullptr) out_.record(*batch);
+        if (batch != nullptr) {
+          Batch split_evenly = *batch;  // by whoever has attention workers
+          split_evenly.per_attention_worker.clear();
+          out_.record(split_evenly);
+        }
         out_.record(demand);
       };
     host::Monolith runner(model_, options, std::move(sink), text_sink());

@@ -2,59 +2,23 @@
 // routing: the trace has none.
 #include <fmt/core.h>
 
-#include <cmath>
 #include <set>
 
+#include "common/request_trace.h"
 #include "import.h"
 #include "routing_inputs.h"
 #include "stream_out.h"
 #include "util/error.h"
 #include "util/rng.h"
-#include "wire/csv.h"
 
 namespace afore::cli {
 namespace {
 
-std::vector<wire::TracedRequest> read_mooncake(const std::string& path) {
-  LineReader lines(path);
-  std::vector<wire::TracedRequest> requests;
-  std::string_view line;
-  while (lines.next(line)) {
-    requests.push_back(wire::parse_mooncake_line(line, lines.name(), lines.line_number()));
-    if (requests.size() > 1 && requests.back().at_ns < requests[requests.size() - 2].at_ns)
-      throw Error(ErrorKind::data,
-                  fmt::format("{}:{}: the request arrives before the one above it", lines.name(), lines.line_number()),
-                  "sort the lines by timestamp");
-  }
-  return requests;
-}
-
-// The chosen part of the trace, its times counted from its first request and divided by --rate-scale.
 std::vector<wire::TracedRequest> load_trace(const ImportOptions& o) {
   if (o.inputs.size() != 1)
     throw Error(ErrorKind::usage, fmt::format("--from {} takes one FILE", o.from), "--routing names routing files");
-  const std::string& path = o.inputs[0];
-  std::vector<wire::TracedRequest> all = o.from == "mooncake"
-                                             ? read_mooncake(path)
-                                             : wire::parse_azure_csv(read_file_bytes(path, wire::kMaxCsvBytes), path);
-  const double start_s = o.start_s.value_or(0);
-  std::vector<wire::TracedRequest> chosen;
-  for (const wire::TracedRequest& request : all) {
-    const double at_s = static_cast<double>(request.at_ns - all[0].at_ns) / 1e9;
-    if (at_s < start_s || (o.window_s && at_s >= start_s + *o.window_s)) continue;
-    if (o.requests > 0 && static_cast<std::int64_t>(chosen.size()) == o.requests) break;
-    chosen.push_back(request);
-  }
-  if (chosen.empty()) return chosen;
-  const Nanos first = chosen[0].at_ns;
-  for (wire::TracedRequest& request : chosen) {
-    const double at_ns = static_cast<double>(request.at_ns - first) / o.rate_scale.value_or(1);
-    if (!(at_ns < 9e15))
-      throw Error(ErrorKind::data, fmt::format("{}: the requests arrive over more than 104 days", path),
-                  "raise --rate-scale, or take fewer --requests");
-    request.at_ns = static_cast<Nanos>(std::llround(at_ns));
-  }
-  return chosen;
+  return load_request_trace(o.inputs[0], o.from == "mooncake" ? TraceForm::mooncake : TraceForm::azure_csv,
+                            {o.start_s, o.window_s, o.requests, o.rate_scale});
 }
 
 RoutingInputs load_routing(const ImportOptions& o) {

@@ -1,10 +1,11 @@
-// `afore-trace record`: a stream into a log, every record checked.
+// `afore-trace record`: a stream into a log, every record checked; or the stream of a model that runs.
 #include <memory>
 
 #include "commands.h"
 #include "common/publish.h"
 #include "common/record_sink.h"
 #include "common/record_stream.h"
+#include "record_model.h"
 #include "util/error.h"
 
 namespace afore::cli {
@@ -13,8 +14,9 @@ namespace {
 constexpr std::int64_t kMinRollBytes = 64 << 10;
 
 struct RecordOptions {
-  std::string file = "-", output, recover = "tail", fsync = "interval", roll_bytes;
+  std::string file = "-", output = "-", recover = "tail", fsync = "interval", roll_bytes;
   std::int64_t top_k = 0;
+  RecordModelFlags model;
 };
 
 LogWriterOptions writer_options(const RecordOptions& o) {
@@ -26,7 +28,10 @@ LogWriterOptions writer_options(const RecordOptions& o) {
   return options;
 }
 
-void run_record(const RecordOptions& o) {
+void record_stream(const RecordOptions& o) {
+  if (o.output == "-")
+    throw Error(ErrorKind::usage, "a stream is recorded into a log: -o FILE.afl is missing",
+                "to record from a model that runs, name what it is given: --workload, --prompts, --prompt or --trace");
   if (!names_log(o.output))
     throw Error(ErrorKind::usage, "-o " + o.output + ": a log has a name in .afl",
                 "record writes logs; \"afore-trace replay\" and \"head\" write lines");
@@ -52,13 +57,51 @@ void run_record(const RecordOptions& o) {
   out.finish();
 }
 
+void record_run(const RecordOptions& o) {
+  const LogWriterOptions options = writer_options(o);
+  if (!names_log(o.output) && (o.fsync != "interval" || options.roll_bytes > 0))
+    throw Error(ErrorKind::usage, "--fsync and --roll-bytes are of logs, and -o " + o.output + " is none",
+                "a log has a name in .afl");
+  if (options.roll_bytes > 0) check_can_publish(segment_path(o.output, 1), false, "rolled segments need free names");
+  RecordSink out(o.output, options);
+  record_model(o.model, out);
+}
+
+using Options = std::vector<const CLI::Option*>;
+
+const CLI::Option* given(const Options& options) {
+  for (const CLI::Option* option : options)
+    if (option->count() > 0) return option;
+  return nullptr;
+}
+
+// A model or what it is given, named: a model is recorded. Options of the other kind then contradict.
+bool is_of_model(const CLI::App& sub, const Options& of_stream, const Options& of_model) {
+  const CLI::Option* names = nullptr;
+  for (const char* name : {"--model", "--workload", "--prompts", "--prompt", "--trace"})
+    if (const CLI::Option* option = sub.get_option(name); option->count() > 0) names = option;
+  const CLI::Option* stray = given(names != nullptr ? of_stream : of_model);
+  if (stray == nullptr) return names != nullptr;
+  if (names == nullptr)
+    throw Error(ErrorKind::usage, stray->get_name() + " is for recording from a model that runs",
+                "name what it is given: --workload, --prompts, --prompt or --trace");
+  throw Error(ErrorKind::usage,
+              stray->get_name() + " is for recording a stream, and " + names->get_name() + " records from a model",
+              "leave one of them out");
+}
+
 }  // namespace
 
 void add_record(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("record", "A stream into a log that survives a killed writer");
+  CLI::App* sub = app.add_subcommand("record",
+                                     "A model's batches and demand as it runs, or a stream into a log that "
+                                     "survives a killed writer");
   auto o = std::make_shared<RecordOptions>();
-  sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str();
-  sub->add_option("-o,--output", o->output, "The log, a name in .afl that does not exist yet")->required();
+  Options of_stream;
+  of_stream.push_back(sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str());
+  sub->add_option("-o,--output", o->output,
+                  "Where it goes: a name in .afl is a log; from a model also lines, - is standard output")
+      ->capture_default_str();
   add_choice(*sub, "--fsync", o->fsync,
              "When what was written is forced to the disk: never, at most once a second and at the end, every frame",
              {"none", "interval", "frame"});
@@ -66,10 +109,21 @@ void add_record(CLI::App& app) {
                   "Go on in another segment (FILE.1.afl, FILE.2.afl, ...) before one gets larger")
       ->type_name("SIZE");
   add_recover(*sub, o->recover);
-  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
-  sub->final_callback([o, sub] {
-    refuse_terminal_stdin(o->file, *sub);
-    run_record(*o);
+  of_stream.push_back(sub->get_option("--recover"));
+  of_stream.push_back(
+      add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str(""));
+  const std::size_t before = sub->get_options().size();
+  add_record_model_flags(*sub, o->model);
+  const std::vector<CLI::Option*> all = sub->get_options();
+  const Options of_model(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+  sub->final_callback([o, sub, of_stream, of_model] {
+    if (is_of_model(*sub, of_stream, of_model)) {
+      if (o->model.prompts.file == "-") refuse_terminal_stdin("-", *sub);
+      record_run(*o);
+    } else {
+      refuse_terminal_stdin(o->file, *sub);
+      record_stream(*o);
+    }
   });
 }
 

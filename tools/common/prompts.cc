@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
+#include <set>
 
 #include "common/data_files.h"
 #include "common/real.h"
+#include "common/request_trace.h"
 #include "util/error.h"
 #include "util/line_io.h"
-#include "wire/csv.h"
 #include "wire/prompts.h"
-#include "wire/wire.h"
 
 namespace afore::cli {
 namespace {
@@ -20,21 +19,33 @@ namespace {
 constexpr std::int64_t kMaxTokens = 64;  // of a prompt that does not say
 const std::vector<std::string> kDomains = {"conversation", "documents", "code", "math"};
 
-using wire::PromptLine;
+struct PromptLine : wire::PromptLine {
+  std::string place;  // "prompts.jsonl:3", for messages
+};
+
+std::string id_of(const PromptLine& line, std::size_t index) {
+  return line.id.empty() ? fmt::format("p{}", index) : line.id;
+}
 
 // JSON lines, or one prompt per line: each line may be either.
 std::vector<PromptLine> read_prompts(const std::string& path) {
   LineReader lines(path);
   std::vector<PromptLine> prompts;
+  std::set<std::string> ids;
   std::string_view line;
   while (lines.next(line)) {
     if (line.empty()) continue;
     if (line.front() == '{') {
-      prompts.push_back(wire::parse_prompt_line(line, lines.name(), lines.line_number()));
+      prompts.push_back({wire::parse_prompt_line(line, lines.name(), lines.line_number()), ""});
     } else {
       prompts.emplace_back();
       prompts.back().prompt = line;
     }
+    prompts.back().place = fmt::format("{}:{}", lines.name(), lines.line_number());
+    const std::string id = id_of(prompts.back(), prompts.size() - 1);
+    if (!ids.insert(id).second)
+      throw Error(ErrorKind::data, fmt::format("{}: the id {} is already there", prompts.back().place, id),
+                  "prompts without one are p0, p1, ... in the order of the lines");
   }
   if (prompts.empty()) throw Error(ErrorKind::data, lines.name() + ": there is no prompt in it", "one prompt per line");
   return prompts;
@@ -63,6 +74,7 @@ std::vector<PromptLine> named_prompts(const PromptFlags& flags) {
     for (std::size_t i = 0; i < prompts.size(); ++i) {
       if (flags.prompts[i].empty()) throw Error(ErrorKind::usage, "--prompt is empty", "give it some text");
       prompts[i].prompt = flags.prompts[i];
+      prompts[i].place = fmt::format("--prompt {}", i + 1);
     }
     return prompts;
   }
@@ -78,15 +90,16 @@ class Maker {
     auto prompt = std::make_shared<host::Prompt>();
     prompt->token_ids = tokenizer_.encode(line.prompt);
     const auto size = static_cast<std::int64_t>(prompt->token_ids.size());
-    if (size == 0) throw Error(ErrorKind::data, fmt::format("prompt {}: it has no tokens", id));
+    if (size == 0) throw Error(ErrorKind::data, line.place + ": the prompt has no tokens");
     if (size >= config_.max_positions)
-      throw Error(
-          ErrorKind::data,
-          fmt::format("prompt {}: its {} tokens leave no room in a context of {}", id, size, config_.max_positions),
-          "shorten it");
+      throw Error(ErrorKind::data,
+                  fmt::format("{}: the prompt's {} tokens leave no room in a context of {}", line.place, size,
+                              config_.max_positions),
+                  "shorten it");
     for (const int token : prompt->token_ids)
       if (token >= config_.vocab)
-        throw Error(ErrorKind::data, fmt::format("prompt {}: token {} is outside the model's vocabulary", id, token),
+        throw Error(ErrorKind::data,
+                    fmt::format("{}: the prompt's token {} is outside the model's vocabulary", line.place, token),
                     "tokenizer.json is not this model's");
     prompt->temperature = line.temperature.value_or(flags_.temperature);
     prompt->top_p = line.top_p.value_or(flags_.top_p.value_or(1));
@@ -109,43 +122,30 @@ class Maker {
   const nn::ModelConfig& config_;
 };
 
-std::vector<host::IncomingRequest> from_lines(const PromptFlags& flags, const Maker& maker) {
-  const std::vector<PromptLine> lines = named_prompts(flags);
-  const std::size_t count = flags.num_prompts > 0 ? static_cast<std::size_t>(flags.num_prompts) : lines.size();
-  std::vector<host::IncomingRequest> requests;
-  for (std::size_t i = 0; i < count; ++i) {
-    const PromptLine& line = lines[i % lines.size()];
-    std::string id = line.id.empty() ? fmt::format("p{}", i % lines.size()) : line.id;
-    if (i >= lines.size()) id += fmt::format("#{}", i / lines.size());
-    requests.push_back(maker.request(line, std::move(id), i));
-  }
-  std::stable_sort(requests.begin(), requests.end(),
-                   [](const auto& a, const auto& b) { return a.record.arrival_ns < b.record.arrival_ns; });
-  return requests;
+// Request `i` of prompts that repeat.
+host::IncomingRequest from_line(const std::vector<PromptLine>& lines, std::size_t i, const Maker& maker) {
+  const PromptLine& line = lines[i % lines.size()];
+  std::string id = id_of(line, i % lines.size());
+  if (i >= lines.size()) id += fmt::format("#{}", i / lines.size());
+  return maker.request(line, std::move(id), i);
 }
 
-std::vector<wire::TracedRequest> read_trace(const std::string& path) {
-  if (path.ends_with(".csv")) return wire::parse_azure_csv(read_file_bytes(path, wire::kMaxCsvBytes), path);
-  LineReader lines(path);
-  std::vector<wire::TracedRequest> requests;
-  std::string_view line;
-  while (lines.next(line)) {
-    requests.push_back(wire::parse_mooncake_line(line, lines.name(), lines.line_number()));
-    if (requests.size() > 1 && requests.back().at_ns < requests[requests.size() - 2].at_ns)
-      throw Error(ErrorKind::data,
-                  fmt::format("{}:{}: the request arrives before the one above it", lines.name(), lines.line_number()),
-                  "sort the lines by timestamp");
-  }
+std::vector<host::IncomingRequest> from_lines(const PromptFlags& flags, const std::vector<PromptLine>& lines,
+                                              const Maker& maker) {
+  const std::size_t count = flags.num_prompts > 0 ? static_cast<std::size_t>(flags.num_prompts) : lines.size();
+  std::vector<host::IncomingRequest> requests;
+  for (std::size_t i = 0; i < count; ++i) requests.push_back(from_line(lines, i, maker));
+  std::stable_sort(requests.begin(), requests.end(),
+                   [](const auto& a, const auto& b) { return a.record.arrival_ns < b.record.arrival_ns; });
   return requests;
 }
 
 // The trace says how long prompts and outputs are and when they come; their text is that of a workload, cut to length.
 std::vector<host::IncomingRequest> from_trace(const PromptFlags& flags, const nn::Tokenizer& tokenizer,
                                               const nn::ModelConfig& config) {
-  std::vector<wire::TracedRequest> trace = read_trace(flags.trace);
+  const std::vector<wire::TracedRequest> trace =
+      load_request_trace(flags.trace, trace_form(flags.trace), {{}, {}, flags.num_prompts, flags.rate_scale});
   if (trace.empty()) throw Error(ErrorKind::data, flags.trace + ": there is no request in it");
-  if (flags.num_prompts > 0 && trace.size() > static_cast<std::size_t>(flags.num_prompts))
-    trace.resize(static_cast<std::size_t>(flags.num_prompts));
   std::vector<int> text;
   for (const PromptLine& line : read_workload(flags.workload.empty() ? "mixed" : flags.workload)) {
     const std::vector<int> ids = tokenizer.encode(line.prompt);
@@ -165,8 +165,7 @@ std::vector<host::IncomingRequest> from_trace(const PromptFlags& flags, const nn
     prompt->seed = static_cast<std::uint64_t>(flags.seed) + i;
     prompt->ignore_eos = true;  // the trace says how long the output is
     host::IncomingRequest request;
-    const double at_ns = static_cast<double>(trace[i].at_ns - trace[0].at_ns) / flags.rate_scale.value_or(1);
-    request.record = {fmt::format("r{}", i), static_cast<Nanos>(std::llround(at_ns)), size, output, "", 0};
+    request.record = {fmt::format("r{}", i), trace[i].at_ns, size, output, "", 0};
     request.prompt = std::move(prompt);
     requests.push_back(std::move(request));
   }
@@ -215,8 +214,9 @@ void add_prompt_flags(CLI::App& app, PromptFlags& flags) {
   for (CLI::Option* option : options) option->group(group);
 }
 
-std::vector<host::IncomingRequest> load_prompts(const PromptFlags& flags, const nn::Tokenizer& tokenizer,
-                                                const nn::ModelConfig& config) {
+namespace {
+
+void check(const PromptFlags& flags) {
   const int ways = !flags.prompts.empty() + !flags.file.empty() + (!flags.workload.empty() || !flags.trace.empty());
   if (ways == 0)
     throw Error(ErrorKind::usage, "there is nothing to do",
@@ -227,8 +227,44 @@ std::vector<host::IncomingRequest> load_prompts(const PromptFlags& flags, const 
   for (const std::string& stop : flags.stop)
     if (stop.empty() || stop.size() > wire::kMaxStopBytes)
       throw Error(ErrorKind::usage, "--stop: a stop text has 1 to 256 bytes");
-  if (!flags.trace.empty()) return from_trace(flags, tokenizer, config);
-  return from_lines(flags, Maker(flags, tokenizer, config));
+}
+
+}  // namespace
+
+struct PromptSource::Repeats {
+  std::vector<PromptLine> lines;
+  Maker maker;
+};
+
+PromptSource::PromptSource(const PromptFlags& flags, const nn::Tokenizer& tokenizer, const nn::ModelConfig& config,
+                           bool repeat) {
+  check(flags);
+  if (!flags.trace.empty()) {
+    requests_ = from_trace(flags, tokenizer, config);
+    return;
+  }
+  Repeats source{named_prompts(flags), Maker(flags, tokenizer, config)};
+  requests_ = from_lines(flags, source.lines, source.maker);
+  if (repeat && flags.num_prompts == 0) repeats_ = std::make_unique<Repeats>(std::move(source));
+}
+
+PromptSource::~PromptSource() = default;
+
+bool PromptSource::next(host::IncomingRequest& request) {
+  const std::size_t i = next_++;
+  if (i < requests_.size()) {
+    request = requests_[i];
+    return true;
+  }
+  if (!repeats_) return false;
+  request = from_line(repeats_->lines, i, repeats_->maker);
+  request.record.arrival_ns = requests_.back().record.arrival_ns;
+  return true;
+}
+
+std::vector<host::IncomingRequest> load_prompts(const PromptFlags& flags, const nn::Tokenizer& tokenizer,
+                                                const nn::ModelConfig& config) {
+  return PromptSource(flags, tokenizer, config, false).requests();
 }
 
 }  // namespace afore::cli

@@ -1,6 +1,7 @@
 #pragma once
 // The requests that a real model is given: from the command line, files of prompts, the bundled workloads, or a trace
 // of requests whose prompts are made up from those.
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,5 +28,24 @@ void add_prompt_flags(CLI::App& app, PromptFlags& flags);
 // that leaves no room for a token in the model's context. Requests for more tokens than that ask for what it has.
 std::vector<host::IncomingRequest> load_prompts(const PromptFlags& flags, const nn::Tokenizer& tokenizer,
                                                 const nn::ModelConfig& config);
+
+// The same one after the other. With `repeat` they go on without end, each time under another id (ID#1, ID#2, ...) and
+// with another seed where the prompt has none of its own, all of them from the last one's arrival on; not where
+// --num-prompts says how many there are, nor from a trace.
+class PromptSource {
+ public:
+  // All of them outlive it.
+  PromptSource(const PromptFlags& flags, const nn::Tokenizer& tokenizer, const nn::ModelConfig& config, bool repeat);
+  ~PromptSource();
+
+  const std::vector<host::IncomingRequest>& requests() const { return requests_; }  // without repeats
+  bool next(host::IncomingRequest& request);                                        // false: there are no more
+
+ private:
+  struct Repeats;
+  std::vector<host::IncomingRequest> requests_;
+  std::size_t next_ = 0;
+  std::unique_ptr<Repeats> repeats_;  // null: none
+};
 
 }  // namespace afore::cli

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# What run does not take, in one line.
+try() {
+  afore-serve run "$@" > said
+  echo "= $?, $(wc -l < said) lines"
+}
+{
+  try
+  try --prompt x --tile-tokens 64
+  try --prompt x --pace --host monolithic
+  try --prompt x --timeline
+  try --prompt x --isa sse2
+  try --prompt x --policy best
+  try --prompt x --ffn-workers 0
+  try --prompt x --max-num-batched-tokens 8 --max-num-seqs 16
+  try --prompt x --cost nothing.json
+  try --prompt x --model no/such/folder
+  try --prompt x --record no/such/folder.jsonl
+  touch there.jsonl
+  try --prompt x --record there.jsonl
+} 2>&1
+afore-serve run --prompt x --max-tokens 2 > /dev/full
+echo "= $?"
