@@ -78,6 +78,7 @@ _afore_serve() {
       ':replay') path='replay' ;;
       ':compare') path='compare' ;;
       ':run') path='run' ;;
+      ':calibrate') path='calibrate' ;;
     esac
   done
   case "$path:$prev" in
@@ -115,13 +116,16 @@ _afore_serve() {
     'run:--level') words='on off' ;;
     'run:--combine') words='exact partial' ;;
     'run:--isa') words='auto avx512bf16 avx2 scalar' ;;
-    'run:--model' | 'run:--prompt' | 'run:--prompts' | 'run:--trace' | 'run:--rate-scale' | 'run:--num-prompts' | 'run:--max-tokens' | 'run:--temperature' | 'run:--top-p' | 'run:--seed' | 'run:--stop' | 'run:--ffn-workers' | 'run:--attention-workers' | 'run:--microbatches' | 'run:--slots' | 'run:--copy-budget' | 'run:--window-us' | 'run:--eplb-interval' | 'run:--cost' | 'run:--tile-tokens' | 'run:--threads' | 'run:--max-concurrency' | 'run:--deadline-s' | 'run:--max-num-seqs' | 'run:--max-num-batched-tokens' | 'run:--kv-budget-tokens' | 'run:--max-queue' | 'run:--max-queue-ms' | 'run:--timeout-s' | 'run:--duration-s' | 'run:--goodput' | 'run:--record') ;;
+    'run:--model' | 'run:--prompt' | 'run:--prompts' | 'run:--trace' | 'run:--rate-scale' | 'run:--num-prompts' | 'run:--max-tokens' | 'run:--temperature' | 'run:--top-p' | 'run:--seed' | 'run:--stop' | 'run:--ffn-workers' | 'run:--attention-workers' | 'run:--microbatches' | 'run:--slots' | 'run:--copy-budget' | 'run:--window-us' | 'run:--eplb-interval' | 'run:--cost' | 'run:--sizes' | 'run:--tile-tokens' | 'run:--threads' | 'run:--max-concurrency' | 'run:--deadline-s' | 'run:--max-num-seqs' | 'run:--max-num-batched-tokens' | 'run:--kv-budget-tokens' | 'run:--max-queue' | 'run:--max-queue-ms' | 'run:--timeout-s' | 'run:--duration-s' | 'run:--goodput' | 'run:--record') ;;
+    'calibrate:--recover') words='strict tail skip' ;;
+    'calibrate:--cost' | 'calibrate:--name' | 'calibrate:-o' | 'calibrate:--output') ;;
     *)
       case "$path" in
-        '') words='--version -h --help -q --quiet replay compare run' ;;
+        '') words='--version -h --help -q --quiet replay compare run calibrate' ;;
         'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --timeline -q --quiet' ;;
         'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --policies --format --summaries -q --quiet' ;;
-        'run') words='-h --help --model --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos --host --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --json --record --timeline -q --quiet' ;;
+        'run') words='-h --help --model --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos --host --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --sizes --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --json --record --timeline -q --quiet' ;;
+        'calibrate') words='-h --help --cost --name -o --output --force --recover -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

@@ -126,8 +126,8 @@ bool ServingBatcher::admit_head(Nanos now, int microbatch) {
 void ServingBatcher::add_chunk(int slot, std::int64_t tokens, ServingStep& step) {
   const Served& request = slots_[slot];
   const bool prompt = request.computed < request.prompt_tokens;
-  step.chunks.push_back({slot, request.computed, tokens, request.computed + tokens >= request.prompt_tokens,
-                         request.attention_worker});
+  step.chunks.push_back(
+      {slot, request.computed, tokens, request.computed + tokens >= request.prompt_tokens, request.attention_worker});
   step.tokens += tokens;
   if (prompt) step.prefill_tokens += tokens;
   step.kv_tokens += request.computed;

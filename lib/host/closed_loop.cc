@@ -25,7 +25,12 @@ struct PlannedLater {  // a target on its way to the scheduler
 };
 
 ServingLoopOptions loop_options(const ClosedLoopOptions& options) {
-  return {options.serving, options.objectives, options.end_ns, options.sim.model.moe_layers.size()};
+  ServingLoopOptions loop;
+  loop.serving = options.serving;
+  loop.objectives = options.objectives;
+  loop.end_ns = options.end_ns;
+  loop.layers = options.sim.model.moe_layers.size();
+  return loop;
 }
 
 }  // namespace

@@ -49,9 +49,9 @@ class ModelRunner : public StepRunner {
 
  private:
   Sequences sequences_;
-  int attention_workers_;  // kAllInOne or more
+  int attention_workers_;                // kAllInOne or more
   std::vector<std::int64_t> under_way_;  // step of each microbatch
-  int sampled_ = -1;                     // the microbatch whose tokens are being taken; its step ends with the next call
+  int sampled_ = -1;  // the microbatch whose tokens are being taken; its step ends with the next call
   std::vector<std::string> early_;
 };
 

@@ -39,7 +39,10 @@ void Sequences::fill(const batch::ServingStep& composed, int attention_worker, d
     mine.attention_worker = std::max(attention_worker, 0);
     const Prompt& prompt = *mine.prompt;
     step.slots.push_back(chunk.slot);
-    step.slices.push_back({&mine.pages, chunk.first, chunk.tokens, chunk.samples,
+    step.slices.push_back({&mine.pages,
+                           chunk.first,
+                           chunk.tokens,
+                           chunk.samples,
                            {prompt.temperature, prompt.top_p, prompt.seed},
                            mine.tokens.size() - prompt.token_ids.size()});
     step.token_ids.insert(step.token_ids.end(), mine.tokens.begin() + chunk.first,

@@ -50,7 +50,7 @@ class Sequences {
   struct Open {
     std::string id;
     std::shared_ptr<const Prompt> prompt;
-    std::vector<int> tokens;     // prompt, then sampled
+    std::vector<int> tokens;      // prompt, then sampled
     std::size_t most_tokens = 0;  // with the output that it may have
     std::vector<std::int32_t> pages;
     int attention_worker = -1;

@@ -171,9 +171,9 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
   std::map<Target, pipeline::YardTimes> yards;  // pushed, not yet dispatched
   std::vector<std::int64_t> told_serial;        // by FFN worker: of the last plan it took
   std::map<int, bool> placed_layers;
-  std::map<int, std::int64_t> last_step;         // of each microbatch, as pushed
+  std::map<int, std::int64_t> last_step;                        // of each microbatch, as pushed
   std::map<int, std::vector<std::int64_t>> sampling_sequences;  // per attention worker, of the step dispatched last
-  std::vector<std::vector<std::int64_t>> parts;  // demand parts under way
+  std::vector<std::vector<std::int64_t>> parts;                 // demand parts under way
   std::vector<int> free_parts;
   std::map<device::CopyKey, std::int64_t> running_copies;  // start, for the timeline
   std::vector<Nanos> received_until, sent_until;           // by FFN worker: its link is taken, for the timeline

@@ -215,8 +215,9 @@ inline ModelRun random_run(Draw& draw) {
   const std::int64_t ffn_workers[] = {1, 2, 2, 4, 4, 8, 8, 8};
   set_workers(run, std::int64_t{1} << draw(3), ffn_workers[draw(8)], 1 + draw(4));
   const auto all_policies = placement::policies();
-  const char* const policies[] = {"afore", "afore", "afore", "eplb", "paper",
-                                  all_policies[draw(static_cast<std::int64_t>(all_policies.size()))].name};
+  const char* const policies[] = {"afore", "afore",
+                                  "afore", "eplb",
+                                  "paper", all_policies[draw(static_cast<std::int64_t>(all_policies.size()))].name};
   run.planner.policy = policies[draw(6)];
   run.planner.source = static_cast<pipeline::DemandSource>(draw(3));
   run.planner.window_steps = static_cast<int>(1 + draw(5));

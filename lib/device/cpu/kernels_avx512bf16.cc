@@ -74,7 +74,8 @@ AFORE_INLINE __m512bh splat_pair(const std::byte* pair) {
   return (__m512bh)_mm512_set1_epi32(both);
 }
 
-// A row alone is as fast as its weights come, and asking for lines that come anyway costs time: `fetch` says whether to.
+// A row alone is as fast as its weights come, and asking for lines that come anyway costs time: `fetch` says whether
+// to.
 template <int rows, int panels, bool fetch = true>
 AFORE_TARGET void multiply_block(const std::byte* lines, const std::byte* w, std::int64_t panel_bytes, std::int64_t k,
                                  std::int64_t ahead, float* out) {

@@ -5,8 +5,8 @@ afore-serve run --workload math --num-prompts 40 --max-concurrency 16 --max-toke
   --timeline --json > run.out
 afore-serve calibrate run.jsonl -o cost.json > report
 cut -c1-10 report
-jq -c '[.name, .ffn_tile_tokens, .link_bytes_per_s] + ([.ffn_c1_ns, .attention_token_ns, .sampling_token_ns,
-  .sampling_ns] | map(. > 0))' cost.json
+jq -c '[.name, .ffn_tile_tokens, .link_bytes_per_s] + ([.ffn_c1_ns, .attention_token_ns, .sampling_ns] |
+  map(. > 0))' cost.json
 cmp cost.json <(afore-serve calibrate - < run.jsonl)
 echo '# the simulator predicts the run with it, under the recorded plans'
 afore-serve replay --cost cost.json --only summary run.jsonl > both
