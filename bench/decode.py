@@ -2,13 +2,15 @@
 """Decode throughput beside transformers and beside the time that reading the weights takes. Run it by bench/decode.
 
 All contenders get the same prompts, all of one length, and generate the same number of tokens, greedily and past the
-end-of-sequence token. They take turns, RUNS times; the table has medians and the best. Measured is decoding alone:
+end-of-sequence token. They take turns, RUNS times. Decoding and prefill are told apart:
 
-    tokens/s = batch / (mean time between two tokens of a sequence, from its first token to its last)
+    decode tokens/s  = batch / (mean time between two tokens of a sequence, from its first token to its last)
+    prefill tokens/s = prompt tokens / (time to the first token, all prompts begun at once)
 
-For afore-serve that is the summary's mean_tpot_ms; for transformers the time from the first call of a logits processor
-to the last one in generate(), and in a bare loop over the model, which is its better side, the same.
-Before that, the tokens of both are compared, and after the first difference at a clear margin nothing is measured.
+For afore-serve those times are mean_tpot_ms and mean_ttft_ms of the summary, and the whole run's is output_throughput;
+for transformers they lie between the start and the first and last call of a logits processor in generate(), or the same
+places of a bare loop over the model. Its data types, implementations of experts and thread counts are all tried briefly
+first, and the fastest measured. Before that, tokens of both are compared; a difference at a clear margin is an error.
 """
 import argparse
 import json
@@ -18,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -86,11 +89,31 @@ class Peer:
         return torch.cat(out, dim=1)
 
 
-def peer_rate(peer, how, threads, ids, tokens):
+class Rates:
+    """tokens/s of decoding and of prefill, and those of whole runs where they are known."""
+
+    def __init__(self):
+        self.decode, self.prefill, self.whole = [], [], []
+
+
+def measure_peer(way, ids, tokens, rates):
+    peer, how, threads = way
     torch.set_num_threads(threads)
-    watch = Watch()
+    watch, start = Watch(), time.perf_counter()
     getattr(peer, how)(ids, tokens, watch)
-    return len(ids) * (tokens - 1) / (watch.times[-1] - watch.times[0])
+    rates.prefill.append(len(ids) * len(ids[0]) / (watch.times[0] - start))
+    rates.decode.append(len(ids) * (tokens - 1) / (watch.times[-1] - watch.times[0]))
+
+
+def fastest(ways, ids, tokens, count):
+    """Names of the ways that decode fastest: the best of two short tries each."""
+    tried = {name: Rates() for name in ways}
+    for _ in range(2):
+        for name, way in ways.items():
+            measure_peer(way, ids, tokens, tried[name])
+    for name in sorted(ways, key=lambda name: -max(tried[name].decode)):
+        print(f"  {max(tried[name].decode):8,.0f} tokens/s, {tokens} tokens: {name}")
+    return sorted(ways, key=lambda name: -max(tried[name].decode))[:count]
 
 
 class Afore:
@@ -112,9 +135,11 @@ class Afore:
         tokens = {r["id"]: r["token_ids"] for r in records if r["kind"] == "completion"}
         return [tokens[f"p{i}"] for i in range(len(texts))], next(r for r in records if r["kind"] == "summary")
 
-    def rate(self, texts, extra):
+    def measure(self, texts, extra, rates):
         summary = self.run(texts, extra)[1]
-        return len(texts) / summary["mean_tpot_ms"] * 1e3, summary["output_throughput"]
+        rates.decode.append(len(texts) / summary["mean_tpot_ms"] * 1e3)
+        rates.prefill.append(summary["total_input_tokens"] / summary["mean_ttft_ms"] * 1e3)
+        rates.whole.append(summary["output_throughput"])
 
 
 def check_tokens(peer, afore, texts, ids, tokens, extra):
@@ -171,14 +196,16 @@ def read_rates(options, megabytes):
     return rates
 
 
-def show(batch, rates, ends, bound):
-    best_peer = max(statistics.median(r) for name, r in rates.items() if not name.startswith("afore"))
-    print(f"| batch {batch} | decode tokens/s, median | best | of the peer | of the bound | whole run, tokens/s |")
-    print("|:--|--:|--:|--:|--:|--:|")
+def show(batch, rates, bounds, cores):
+    middle = lambda of: f"{statistics.median(of):,.0f}" if of else ""
+    peers = [of.decode for name, of in rates.items() if not name.startswith("afore")]
+    peer, peer_best = max(statistics.median(of) for of in peers), max(max(of) for of in peers)
+    print(f"| batch {batch} | decode tokens/s, median | best | x peer, medians | x peer, bests | of the bound | prefill | "
+          "whole run |\n|:--|--:|--:|--:|--:|--:|--:|--:|")
     for name, of in rates.items():
-        median = statistics.median(of)
-        whole = f"{statistics.median(ends[name]):,.0f}" if name in ends else ""
-        print(f"| {name} | {median:,.0f} | {max(of):,.0f} | {median / best_peer:.2f} | {median / bound:.2f} | {whole} |")
+        median, bound = statistics.median(of.decode), bounds[1 if name.endswith(" 1 thread") else cores]
+        print(f"| {name} | {median:,.0f} | {max(of.decode):,.0f} | {median / peer:.1f} | "
+              f"{max(of.decode) / peer_best:.1f} | {median / bound:.2f} | {middle(of.prefill)} | {middle(of.whole)} |")
     print(flush=True)
 
 
@@ -190,6 +217,7 @@ def parse_options():
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 64])
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--prompt-tokens", type=int, default=16)
+    parser.add_argument("--peers", type=int, default=4, help="how many ways of transformers to measure")
     return parser.parse_args()
 
 
@@ -202,48 +230,54 @@ AFORE = {
 }
 
 
+def compare(batch, options, afore, peers, contenders, cores):
+    texts, ids = make_prompts(options.model, options.model.parents[1] / "data/workloads", batch, options.prompt_tokens)
+    for extra in contenders.values():
+        compared = check_tokens(peers["float32, eager"], afore, texts, ids, options.tokens, extra)
+    print(f"batch {batch}: the same tokens; {compared} of {batch * options.tokens} compared, each prompt's up to its "
+          "first margin that is not clear")
+    ways = {f"transformers {how}, {name}, {threads} thread{'s' if threads > 1 else ''}": (peer, how, threads)
+            for name, peer in peers.items() for how in ("generate", "loop") for threads in sorted({1, cores})}
+    chosen = fastest(ways, ids, min(options.tokens, 16), options.peers)
+    rates = {name: Rates() for name in [f"afore {name}" for name in contenders] + chosen}
+    megabytes = f"{(options.model / 'model.safetensors').stat().st_size / 1e6:.1f}"
+    reads = []
+    for _ in range(options.runs):
+        reads.append(read_rates(options, megabytes))
+        for name, extra in contenders.items():
+            afore.measure(texts, extra, rates[f"afore {name}"])
+        for name in chosen:
+            measure_peer(ways[name], ids, options.tokens, rates[name])
+    every, expert = weight_bytes(json.loads((options.model / "config.json").read_text()))
+    activated = activated_experts(afore, texts, contenders["monolithic, 1 thread"])
+    step_bytes = every + activated * expert
+    print(f"a step reads {step_bytes / 1e6:.2f} MB of weights: {every / 1e6:.2f} in every step and {activated:.1f} "
+          f"experts of {expert / 1e3:.1f} kB")
+    bounds = {}
+    for threads, size in reads[0]:
+        rate = statistics.median(read[threads, size] for read in reads)
+        bound = batch * rate * 1e9 / step_bytes
+        print(f"{threads} thread{'s' if threads > 1 else ''} read {size} MB at {rate:.1f} GB/s: {bound:,.0f} tokens/s")
+        if size == megabytes:
+            bounds[threads] = bound
+    show(batch, rates, bounds, cores)
+
+
 def main():
     options = parse_options()
+    warnings.simplefilter("ignore")
     transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
     cores = len(os.sched_getaffinity(0))
-    texts, ids = make_prompts(options.model, options.model.parents[1] / "data/workloads", max(options.batches),
-                              options.prompt_tokens)
-    config = json.loads((options.model / "config.json").read_text())
-    every, expert = weight_bytes(config)
-    megabytes = f"{(options.model / 'model.safetensors').stat().st_size / 1e6:.1f}"
     peers = {f"{str(dtype)[6:]}, {experts}": Peer(options.model, dtype, experts)
              for dtype in (torch.float32, torch.bfloat16) for experts in ("eager", "batched_mm", "grouped_mm")}
-    ways = [(f"{how}, {name}, {threads} thread{'s' if threads > 1 else ''}", peer, how, threads)
-            for name, peer in peers.items() for how in ("generate", "loop") for threads in sorted({1, cores})]
     contenders = {name.format(cores=cores): extra.format(cores=cores) for name, extra in AFORE.items()}
     print(f"{cores} cores, load {os.getloadavg()[0]:.1f}; torch {torch.__version__}, transformers "
-          f"{transformers.__version__}; {options.prompt_tokens} prompt and {options.tokens} new tokens, "
+          f"{transformers.__version__}; {options.prompt_tokens} prompt and {options.tokens} new tokens, medians of "
           f"{options.runs} runs\n")
     with tempfile.TemporaryDirectory() as work:
-        afore = Afore(options, Path(work))
         for batch in options.batches:
-            some, some_ids = texts[:batch], ids[:batch]
-            for extra in contenders.values():
-                compared = check_tokens(peers["float32, eager"], afore, some, some_ids, options.tokens, extra)
-            print(f"batch {batch}: the same tokens, {compared} of {batch * options.tokens} compared "
-                  "(to each prompt's first margin that is not clear)")
-            activated = activated_experts(afore, some, contenders["monolithic, 1 thread"])
-            step_bytes, rates, ends, bandwidths = every + activated * expert, {}, {}, []
-            for run in range(options.runs):
-                bandwidths.append(read_rates(options, megabytes))
-                for name, extra in contenders.items():
-                    decode, whole = afore.rate(some, extra)
-                    rates.setdefault(f"afore, {name}", []).append(decode)
-                    ends.setdefault(f"afore, {name}", []).append(whole)
-                for name, peer, how, threads in ways:
-                    rates.setdefault(f"transformers {name}", []).append(
-                        peer_rate(peer, how, threads, some_ids, options.tokens))
-            print(f"a step reads {step_bytes / 1e6:.2f} MB of weights: {every / 1e6:.2f} in every step and "
-                  f"{activated:.1f} experts of {expert / 1e3:.1f} kB")
-            medians = {key: statistics.median(b[key] for b in bandwidths) for key in bandwidths[0]}
-            for (threads, size), rate in medians.items():
-                print(f"{threads} threads read {size} MB at {rate:.1f} GB/s: {batch * rate * 1e9 / step_bytes:,.0f} tokens/s")
-            show(batch, rates, ends, batch * medians[cores, megabytes] * 1e9 / step_bytes)
+            compare(batch, options, Afore(options, Path(work)), peers, contenders, cores)
 
 
 if __name__ == "__main__":
