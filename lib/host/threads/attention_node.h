@@ -17,7 +17,7 @@ class ThreadEngine;
 class AttentionNode final : pipeline::AttentionWorker::Actions {
  public:
   AttentionNode(ThreadEngine& engine, int index);
-  ~AttentionNode();
+  ~AttentionNode() override;
 
   void start();
   void stop();

@@ -30,7 +30,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   // All of them outlive the engine. Loads experts before it returns.
   ThreadEngine(const ThreadOptions& options, const device::cpu::ExpertSource& source,
                const device::cpu::AttentionWeights& weights, const pipeline::PlannerOptions& planner, ThreadSink sink);
-  ~ThreadEngine();
+  ~ThreadEngine() override;
 
   // For the thread that serves.
   AttentionNode& attention(int worker) { return *attention_[worker]; }

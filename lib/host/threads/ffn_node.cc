@@ -263,7 +263,7 @@ bool FfnNode::advance_copy() {
     return true;
   }
   if (engine_.now() < moving_->end_ns) return false;
-  const Moving done = *moving_;
+  const MovingCopy done = *moving_;
   moving_.reset();
   engine_.timeline('F', index_, "copy", "copy_expert", done.route.target, done.start_ns);
   engine_.on_copy_ended(done.key, done.route.copy);

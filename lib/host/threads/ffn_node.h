@@ -29,10 +29,17 @@ struct CopyRoute {
   int from_slot = -1, to_slot = -1;
 };
 
+struct MovingCopy {  // that a worker receives now
+  device::CopyKey key;
+  CopyRoute route;
+  std::size_t bytes = 0;  // moved so far
+  Nanos start_ns = 0, end_ns = 0;
+};
+
 class FfnNode final : pipeline::FfnWorker::Actions {
  public:
   FfnNode(ThreadEngine& engine, int index);
-  ~FfnNode();
+  ~FfnNode() override;
 
   void load();  // the experts that the layers' first maps put here; before start()
   void start();
@@ -59,13 +66,6 @@ class FfnNode final : pipeline::FfnWorker::Actions {
     pipeline::WorkerTimes times;
     device::CopyKey key;
   };
-  struct Moving {  // the copy that this worker receives now
-    device::CopyKey key;
-    CopyRoute route;
-    std::size_t bytes = 0;  // moved so far
-    Nanos start_ns = 0, end_ns = 0;
-  };
-
   template <class Event>
   void react(Event&& event);
   void perform(const Deed& deed);
@@ -110,7 +110,7 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   Job job_;
   std::condition_variable idle_, lane_;  // threads without a task; the one that waits on the lane
 
-  std::optional<Moving> moving_;  // of the thread on the lane
+  std::optional<MovingCopy> moving_;  // of the thread on the lane
 
   std::thread threads_[2];
 };

@@ -17,7 +17,7 @@ class ThreadEngine;
 class SchedulerNode final : pipeline::Scheduler::Actions {
  public:
   explicit SchedulerNode(ThreadEngine& engine);
-  ~SchedulerNode();
+  ~SchedulerNode() override;
 
   void start();
   void stop();
