@@ -138,6 +138,7 @@ Header RecordDecoder::Impl::accept_header(ObjectReader& record) {
   merged.via = header->via;
   if (!seed_written) merged.seed = header->seed;
   if (merged.source.empty()) merged.source = header->source;
+  merged.measured = merged.measured || header->measured;
   fill_absent(merged.model, header->model);
   fill_absent_cluster(merged.cluster, header->cluster);
   if (!merged.planner) merged.planner = header->planner;

@@ -52,6 +52,20 @@ TEST(Headers, Conflicts) {
             "stdin:2: /model: with the header before it, top_k 8 is above experts 4");
 }
 
+TEST(Headers, MeasuredIsWrittenOnlyWhereItIs) {
+  Header header = small_header();
+  EXPECT_EQ(to_json(header).find("measured"), std::string::npos);
+  header.measured = true;
+  const std::string line = to_json(header);
+  EXPECT_NE(line.find(R"("source":"routing","measured":true,)"), std::string::npos) << line;
+  RecordDecoder decoder("stdin");
+  EXPECT_TRUE(std::get<Header>(decoder.decode(line, 1)).measured);
+  decoder.decode(to_json(small_header()), 2);  // one that does not say
+  EXPECT_TRUE(decoder.header()->measured);
+  EXPECT_EQ(error_of([&] { RecordDecoder("stdin").decode(replaced(line, ":true,", ":1,"), 1); }),
+            "stdin:1: /measured: expected a boolean, found an integer");
+}
+
 TEST(Headers, AnUnwrittenSeedIsNoConflict) {
   RecordDecoder decoder("stdin");
   decoder.decode(R"({"kind":"header","v":1})", 1);
