@@ -129,8 +129,8 @@ void print_read_rates(const std::string& megabytes, const Options& options) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   for (const int threads : {1, cores}) {
     for (const std::string& size : {megabytes, std::string("537")}) {
-      const std::vector<double> rates = read_rates(static_cast<std::size_t>(std::atof(size.c_str()) * 1e6), threads,
-                                                   options);
+      const std::vector<double> rates =
+          read_rates(static_cast<std::size_t>(std::atof(size.c_str()) * 1e6), threads, options);
       fmt::print("{}\t{}\t{:.1f}\t{:.1f}\n", threads, size, rates[rates.size() / 2], rates.back());
     }
     if (cores == 1) break;

@@ -87,9 +87,8 @@ void Monolith::to_gate(int microbatch, int layer) {
 
 void Monolith::experts(Microbatch& mine) {
   const int experts = model_.config().gate.experts;
-  const std::size_t ordinal =
-      static_cast<std::size_t>(std::lower_bound(moe_layers_.begin(), moe_layers_.end(), mine.layer) -
-                               moe_layers_.begin());
+  const std::size_t ordinal = static_cast<std::size_t>(
+      std::lower_bound(moe_layers_.begin(), moe_layers_.end(), mine.layer) - moe_layers_.begin());
   shares_.clear();
   for (int e = 0; e < experts; ++e)
     if (mine.state.counts[e] > 0)

@@ -68,8 +68,7 @@ void AttentionSide::attend_rows(StepState& step, int layer) {
     float* keys = row + out_floats;
     const float eps = weights_.config.rms_eps;
     if (!w.q_norm.empty())
-      for (int h = 0; h < shape_.heads; ++h)
-        kernels_.rms_norm(row + h * dim, w.q_norm.data(), eps, row + h * dim, dim);
+      for (int h = 0; h < shape_.heads; ++h) kernels_.rms_norm(row + h * dim, w.q_norm.data(), eps, row + h * dim, dim);
     if (!w.k_norm.empty())
       for (int h = 0; h < shape_.kv_heads; ++h)
         kernels_.rms_norm(keys + h * dim, w.k_norm.data(), eps, keys + h * dim, dim);

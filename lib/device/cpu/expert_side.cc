@@ -38,7 +38,8 @@ void ExpertSide::run(std::span<StepState* const> parts, std::span<const RowShare
   for (const RowShare& share : shares) gather(parts, share, exact);
   if (!exact) {
     rows_.resize(x_.size() * static_cast<std::size_t>(shape_.hidden));
-    for (std::size_t i = 0; i < x_.size(); ++i) y_.push_back(rows_.data() + i * static_cast<std::size_t>(shape_.hidden));
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      y_.push_back(rows_.data() + i * static_cast<std::size_t>(shape_.hidden));
   }
   experts_.clear();
   std::size_t begin = 0;

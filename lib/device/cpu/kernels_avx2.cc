@@ -83,8 +83,8 @@ AFORE_INLINE __m256 odd_of(__m256i pairs) {
   return _mm256_castsi256_ps(_mm256_and_si256(pairs, _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
 }
 
-// `rows` rows of a tile whose lines of one k lie tile_bytes apart. A row alone is as fast as its weights come, and asking
-// for lines that come anyway costs time: `fetch` says whether to.
+// `rows` rows of a tile whose lines of one k lie tile_bytes apart. A row alone is as fast as its weights come, and
+// asking for lines that come anyway costs time: `fetch` says whether to.
 template <int rows, int panels, bool fetch = true>
 AFORE_TARGET void multiply_block(const std::byte* lines, std::int64_t tile_bytes, const std::byte* w,
                                  std::int64_t panel_bytes, std::int64_t k, std::int64_t ahead, float* out,
@@ -154,6 +154,12 @@ AFORE_TARGET void multiply_tile(const std::byte* lines, int rows, const std::byt
       default: multiply_rows<4, 1>(lines, tile_bytes, w, panel_bytes, k, panels, ahead, out); break;
     }
   }
+}
+
+AFORE_TARGET void multiply_pair(const std::byte* lines, const std::byte* first, const std::byte* second,
+                                std::int64_t panel_bytes, std::int64_t k, int panels, std::int64_t ahead, float* out) {
+  multiply_tile(lines, 1, first, panel_bytes, k, panels, ahead, out);
+  multiply_tile(lines, 1, second, panel_bytes, k, panels, ahead, out + panels * kPanel);
 }
 
 #include "device/cpu/body.inc"

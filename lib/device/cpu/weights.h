@@ -64,7 +64,9 @@ class ExpertSource {
   const nn::ModelConfig& config() const { return config_; }
   const nn::ModelTensors& tensors() const { return tensors_; }
   const ExpertShape& shape() const { return shape_; }
-  void load(int layer, int expert, std::byte* out) const { load_mlp(tensors_.layers[layer].experts[expert], shape_, out); }
+  void load(int layer, int expert, std::byte* out) const {
+    load_mlp(tensors_.layers[layer].experts[expert], shape_, out);
+  }
 
  private:
   nn::ModelConfig config_;
