@@ -106,14 +106,14 @@ def measure_peer(way, ids, tokens, rates):
 
 
 def fastest(ways, ids, tokens, count):
-    """Names of the ways that decode fastest: the best of two short tries each."""
+    """Names of the ways that decode fastest: the better of two short tries each."""
     tried = {name: Rates() for name in ways}
     for _ in range(2):
         for name, way in ways.items():
             measure_peer(way, ids, tokens, tried[name])
-    for name in sorted(ways, key=lambda name: -max(tried[name].decode)):
-        print(f"  {max(tried[name].decode):8,.0f} tokens/s, {tokens} tokens: {name}")
-    return sorted(ways, key=lambda name: -max(tried[name].decode))[:count]
+    order = sorted(ways, key=lambda name: -max(tried[name].decode))
+    print(f"in {tokens} tokens:", "; ".join(f"{max(tried[name].decode):,.0f} {name}" for name in order))
+    return order[:count]
 
 
 class Afore:
@@ -142,22 +142,21 @@ class Afore:
         rates.whole.append(summary["output_throughput"])
 
 
-def check_tokens(peer, afore, texts, ids, tokens, extra):
+def check_tokens(peer, afore, texts, ids, tokens, contenders):
     """Ends the program where a clear margin was decided otherwise. How many tokens were compared."""
+    torch.set_num_threads(1)
     watch = Watch(margins=True)
     want = peer.generate(ids, tokens, watch).tolist()
     margins = torch.stack(watch.margins, dim=1).tolist()
-    got, _ = afore.run(texts, extra)
-    compared = 0
-    for p in range(len(texts)):
-        for t in range(tokens):
-            if margins[p][t] < CLEAR:
-                break
-            if want[p][t] != got[p][t]:
-                sys.exit(f"decode.py: afore-serve run {extra}: prompt {p}, token {t}: {got[p][t]}, but transformers "
-                         f"says {want[p][t]}, by {margins[p][t]:.4f}")
-            compared += 1
-    return compared
+    clear = [next((t for t in range(tokens) if of[t] < CLEAR), tokens) for of in margins]
+    for extra in contenders.values():
+        got, _ = afore.run(texts, extra)
+        for p, of in enumerate(clear):
+            for t in range(of):
+                if want[p][t] != got[p][t]:
+                    sys.exit(f"decode.py: afore-serve run {extra}: prompt {p}, token {t}: {got[p][t]}, but transformers "
+                             f"says {want[p][t]}, by {margins[p][t]:.4f}")
+    return sum(clear)
 
 
 def weight_bytes(config):
@@ -232,13 +231,12 @@ AFORE = {
 
 def compare(batch, options, afore, peers, contenders, cores):
     texts, ids = make_prompts(options.model, options.model.parents[1] / "data/workloads", batch, options.prompt_tokens)
-    for extra in contenders.values():
-        compared = check_tokens(peers["float32, eager"], afore, texts, ids, options.tokens, extra)
+    compared = check_tokens(peers["float32, eager"], afore, texts, ids, options.tokens, contenders)
     print(f"batch {batch}: the same tokens; {compared} of {batch * options.tokens} compared, each prompt's up to its "
           "first margin that is not clear")
     ways = {f"transformers {how}, {name}, {threads} thread{'s' if threads > 1 else ''}": (peer, how, threads)
             for name, peer in peers.items() for how in ("generate", "loop") for threads in sorted({1, cores})}
-    chosen = fastest(ways, ids, min(options.tokens, 16), options.peers)
+    chosen = fastest(ways, ids, min(options.tokens, 9), options.peers)
     rates = {name: Rates() for name in [f"afore {name}" for name in contenders] + chosen}
     megabytes = f"{(options.model / 'model.safetensors').stat().st_size / 1e6:.1f}"
     reads = []

@@ -161,6 +161,12 @@ AFORE_TARGET void multiply_tile(const std::byte* lines, int rows, const std::byt
   }
 }
 
+AFORE_TARGET void multiply_pair(const std::byte* lines, const std::byte* first, const std::byte* second,
+                                std::int64_t panel_bytes, std::int64_t k, int panels, std::int64_t ahead, float* out) {
+  multiply_tile(lines, 1, first, panel_bytes, k, panels, ahead, out);
+  multiply_tile(lines, 1, second, panel_bytes, k, panels, ahead, out + panels * kPanel);
+}
+
 #include "device/cpu/body.inc"
 
 }  // namespace

@@ -74,11 +74,16 @@ AFORE_INLINE __m512bh splat_pair(const std::byte* pair) {
   return (__m512bh)_mm512_set1_epi32(both);
 }
 
-// A row alone is as fast as its weights come, and asking for lines that come anyway costs time: `fetch` says whether
-// to.
-template <int rows, int panels, bool fetch = true>
-AFORE_TARGET void multiply_block(const std::byte* lines, const std::byte* w, std::int64_t panel_bytes, std::int64_t k,
-                                 std::int64_t ahead, float* out) {
+// Panel p starts panel_bytes after the one before it; of `two` matrices, the second half's lie as far from the first
+// half's as `apart` says. A row alone is as fast as its weights come, and asking for lines that come anyway costs time:
+// `fetch` says whether to.
+template <int rows, int panels, bool fetch, bool two>
+AFORE_TARGET void multiply_block(const std::byte* lines, const std::byte* w, std::int64_t panel_bytes,
+                                 std::int64_t apart, std::int64_t k, std::int64_t ahead, float* out) {
+  std::int64_t offset[panels];
+#pragma GCC unroll 8
+  for (int p = 0; p < panels; ++p)
+    offset[p] = two && p >= panels / 2 ? apart + (p - panels / 2) * panel_bytes : p * panel_bytes;
   V total[rows][panels];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
@@ -92,8 +97,8 @@ AFORE_TARGET void multiply_block(const std::byte* lines, const std::byte* w, std
       __m512bh weight[panels];
 #pragma GCC unroll 8
       for (int p = 0; p < panels; ++p) {
-        weight[p] = (__m512bh)_mm512_loadu_si512(w + p * panel_bytes);
-        if (fetch) _mm_prefetch(reinterpret_cast<const char*>(w + p * panel_bytes + ahead), _MM_HINT_T1);
+        weight[p] = (__m512bh)_mm512_loadu_si512(w + offset[p]);
+        if (fetch) _mm_prefetch(reinterpret_cast<const char*>(w + offset[p] + ahead), _MM_HINT_T1);
       }
 #pragma GCC unroll 8
       for (int r = 0; r < rows; ++r) {
@@ -116,19 +121,20 @@ AFORE_TARGET void multiply_block(const std::byte* lines, const std::byte* w, std
 constexpr int kMostPanels[] = {0, 8, 8, 8, 6, 4, 4, 3, 3};
 constexpr int group_panels(int rows) { return kMostPanels[rows]; }
 
-using Block = void (*)(const std::byte*, const std::byte*, std::int64_t, std::int64_t, std::int64_t, float*);
+using Block = void (*)(const std::byte*, const std::byte*, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                       float*);
 template <int rows, bool fetch = true>
 constexpr Block block_of(int panels) {
   constexpr int most = kMostPanels[rows];
   constexpr Block blocks[] = {
-      multiply_block<rows, 1, fetch>,
-      multiply_block<rows, std::min(most, 2), fetch>,
-      multiply_block<rows, std::min(most, 3), fetch>,
-      multiply_block<rows, std::min(most, 4), fetch>,
-      multiply_block<rows, std::min(most, 5), fetch>,
-      multiply_block<rows, std::min(most, 6), fetch>,
-      multiply_block<rows, std::min(most, 7), fetch>,
-      multiply_block<rows, std::min(most, 8), fetch>,
+      multiply_block<rows, 1, fetch, false>,
+      multiply_block<rows, std::min(most, 2), fetch, false>,
+      multiply_block<rows, std::min(most, 3), fetch, false>,
+      multiply_block<rows, std::min(most, 4), fetch, false>,
+      multiply_block<rows, std::min(most, 5), fetch, false>,
+      multiply_block<rows, std::min(most, 6), fetch, false>,
+      multiply_block<rows, std::min(most, 7), fetch, false>,
+      multiply_block<rows, std::min(most, 8), fetch, false>,
   };
   return blocks[panels - 1];
 }
@@ -146,7 +152,18 @@ AFORE_TARGET void multiply_tile(const std::byte* lines, int rows, const std::byt
     case 7: block = block_of<7>(panels); break;
     default: block = block_of<8>(panels); break;
   }
-  block(lines, w, panel_bytes, k, ahead, out);
+  block(lines, w, panel_bytes, 0, k, ahead, out);
+}
+
+// Sums of one row depend each on the last: eight of them keep the multipliers busy, four do not.
+template <bool fetch>
+constexpr Block kPairBlocks[] = {multiply_block<1, 2, fetch, true>, multiply_block<1, 4, fetch, true>,
+                                 multiply_block<1, 6, fetch, true>, multiply_block<1, 8, fetch, true>};
+
+AFORE_TARGET void multiply_pair(const std::byte* lines, const std::byte* first, const std::byte* second,
+                                std::int64_t panel_bytes, std::int64_t k, int panels, std::int64_t ahead, float* out) {
+  const Block block = ahead > 0 ? kPairBlocks<true>[panels - 1] : kPairBlocks<false>[panels - 1];
+  block(lines, first, panel_bytes, second - first, k, ahead, out);
 }
 
 #include "device/cpu/body.inc"

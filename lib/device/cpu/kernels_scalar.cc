@@ -106,6 +106,12 @@ void multiply_tile(const std::byte* lines, int rows, const std::byte* w, std::in
       multiply_row(lines + r * kLineBytes, rows * kLineBytes, w + p * panel_bytes, k, out + (r * panels + p) * kPanel);
 }
 
+AFORE_TARGET void multiply_pair(const std::byte* lines, const std::byte* first, const std::byte* second,
+                                std::int64_t panel_bytes, std::int64_t k, int panels, std::int64_t ahead, float* out) {
+  multiply_tile(lines, 1, first, panel_bytes, k, panels, ahead, out);
+  multiply_tile(lines, 1, second, panel_bytes, k, panels, ahead, out + panels * kPanel);
+}
+
 #include "device/cpu/body.inc"
 
 }  // namespace
