@@ -13,7 +13,7 @@ device::cpu::ExpertSource open_source(const std::filesystem::path& folder) {
 }  // namespace
 
 LoadedModel::LoadedModel(const std::filesystem::path& folder)
-    : tokenizer(folder), source(open_source(folder)), weights(source.config(), source.tensors()) {}
+    : source(open_source(folder)), weights(source.config(), source.tensors()), tokenizer(folder) {}
 
 ModelRunner::ModelRunner(const LoadedModel& model, int microbatches, int attention_workers, TextSink text)
     : sequences_(model.tokenizer, model.config().eos_ids, std::move(text)),

@@ -15,9 +15,9 @@ namespace afore::host {
 struct LoadedModel {
   explicit LoadedModel(const std::filesystem::path& folder);
 
-  nn::Tokenizer tokenizer;
   device::cpu::ExpertSource source;
   device::cpu::AttentionWeights weights;
+  nn::Tokenizer tokenizer;
 
   const nn::ModelConfig& config() const { return source.config(); }
 };

@@ -8,7 +8,7 @@ namespace afore::host {
 namespace {
 
 #ifdef __SANITIZE_THREAD__
-constexpr std::int64_t kSeeds = 24;
+constexpr std::int64_t kSeeds = 12;
 #else
 constexpr std::int64_t kSeeds = 48;
 #endif

@@ -35,13 +35,27 @@ std::string report(const fit::RunFitResult& result, const std::optional<double>&
   std::string text = line("attention", result.attention, "{:.0f} + {:.1f} tokens + {:.3f} cached");
   text += line("experts", result.ffn, "{:.0f} + {:.1f} tiles + {:.1f} activated");
   text += line("sampling", result.sampling, "{:.0f} + {:.1f} sequences");
-  text += line("step begin", result.first, "{:.0f} + {:.1f} tokens");
+  text += fmt::format("{:<10} {:>7} operations  {:.0f} + {:.1f} tokens\n", "step begin", result.first.points.size(),
+                      result.first.model.c[0], result.first.model.c[1]);
   text += hop("mean, last gate to FFN", result.to_ffn_ns);
   text += hop("mean, last FFN to attention", result.to_attention_ns);
   text += hop("mean, sampled to the next step", result.next_step_ns);
   text += hop("median copy of an expert", result.copy_ns);
   text += hop("mean plan", plan_ns);
   return text;
+}
+
+constexpr double kPoorFit = 0.25;
+
+void warn_of_poor_fits(const fit::RunFitResult& result) {
+  const std::pair<const char*, const fit::FittedOperation*> operations[] = {
+      {"attention", &result.attention}, {"experts", &result.ffn}, {"sampling", &result.sampling}};
+  for (const auto& [what, operation] : operations)
+    if (operation->errors.median > kPoorFit)
+      cli::warn(
+          fmt::format("the fit misses half of the operations of {} by more than {:.0f} %: other work disturbed the "
+                      "run, or it was too short; record it again",
+                      what, 100 * operation->errors.median));
 }
 
 void require_measured(const cli::RecordStream& stream) {
@@ -73,6 +87,7 @@ void calibrate(const CalibrateFlags& flags) {
   HardwareProfile profile = fit::calibrated(base, result, *stream.header(), plan_ns);
   profile.name = flags.name.empty() ? "calibrated" : flags.name;
   cli::publish(flags.output, wire::to_json(profile) + "\n", flags.force, kPublishHint);
+  warn_of_poor_fits(result);
   if (flags.output == "-") return;
   ByteWriter out("-");
   out.write(report(result, plan_ns));

@@ -69,7 +69,7 @@ void add_request_flags(CLI::App& app, RequestFlags& flags) {
   options.push_back(cli::add_real(app, "--timeout-s", flags.timeout_s,
                                   "A request not complete this long after its arrival is given up", kMaxSeconds));
   options.push_back(
-      cli::add_real(app, "--duration-s", flags.duration_s, "End the run at this simulated time", kMaxSeconds));
+      cli::add_real(app, "--duration-s", flags.duration_s, "End the run at this time of its clock", kMaxSeconds));
   options.push_back(app.add_option("--goodput", flags.goodput,
                                    "Limits of a good request in ms, like \"ttft:2000 tpot:80 e2el:20000\"")
                         ->type_name("LIMITS")

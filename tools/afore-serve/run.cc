@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "afore-serve/requests.h"
@@ -19,7 +20,9 @@
 namespace afore::serve {
 namespace {
 
-constexpr double kMostCpuShare = 0.5;  // of the cores' time, for a paced run to say anything about its workers
+// For a paced run to say anything about its workers: their own work, of the cores' time; how long operations lasted, by
+// how long they should have.
+constexpr double kMostCpuShare = 0.5, kMostStretch = 1.1;
 
 std::int64_t default_kv_tokens(const ModelSpec& model, std::int64_t workers) {
   constexpr std::int64_t kMost = std::int64_t{1} << 18;
@@ -150,17 +153,31 @@ class Run {
       const double share =
           (cpu_seconds() - cpu_s) / wall_s / static_cast<double>(std::max(1u, std::thread::hardware_concurrency()));
       summary.notes["cpu_share"] = fmt::format("{:.3f}", share);
-      if (flags_.pace) summary.notes["paced"] = "true";
+      if (flags_.pace) {
+        summary.notes["paced"] = "true";
+        stretch_ = runner.engine().stretch();
+        summary.notes["pace_stretch"] = fmt::format("{:.3f}", stretch_);
+      }
       cpu_share_ = share;
       return summary;
     });
-    if (flags_.pace && cpu_share_ > kMostCpuShare)
+    if (flags_.pace) check_pace();
+  }
+
+  void check_pace() const {
+    if (cpu_share_ > kMostCpuShare)
       throw Error(
           ErrorKind::answer_no,
           fmt::format("the workers' own work took {:.0f} % of the cores' time: at this pace they were in each "
                       "other's way, and the times say nothing",
                       cpu_share_ * 100),
-          fmt::format("a machine {:.1f} times as slow: --cost 'NAME*FACTOR'", cpu_share_ / kMostCpuShare * 1.3));
+          fmt::format("take a machine {:.1f} times as slow: --cost 'NAME*FACTOR'", cpu_share_ / kMostCpuShare * 1.3));
+    if (stretch_ > kMostStretch)
+      throw Error(ErrorKind::answer_no,
+                  fmt::format("operations lasted {:.2f} times what the cost says: this machine cannot keep that pace",
+                              stretch_),
+                  fmt::format("take a machine {:.0f} times as slow, --cost 'NAME*FACTOR', or one without other work",
+                              std::ceil(1 + (stretch_ - 1) / (kMostStretch - 1))));
   }
 
   void monolithic() {
@@ -214,7 +231,7 @@ class Run {
   host::ServingLoopOptions serving_;
   RunOutput out_;
   const volatile int* interrupted_;
-  double cpu_share_ = 0;
+  double cpu_share_ = 0, stretch_ = 1;
 };
 
 }  // namespace
@@ -253,7 +270,10 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
                   {"on", "off"});
   cli::add_int(app, "--eplb-interval", planning.eplb_interval, "Steps between two EPLB rebalances", 1, 1'000'000'000);
   app.add_flag("--no-overlap", flags.no_overlap, "Copies start only when their worker is free");
-  app.add_option("--cost", planning.cost, "cpu or a cost FILE (afore-serve calibrate), that plans are made with");
+  app.add_option("--cost", planning.cost,
+                 "What plans are made with: cpu, a100, h100, h200 or a cost FILE (afore-serve calibrate), and *FACTOR "
+                 "behind it for a "
+                 "machine so many times as slow (default cpu)");
   app.add_flag("--pace", flags.pace,
                "Every operation lasts at least what --cost says, so that more workers than cores run in true time");
   app.add_option("--sizes", flags.sizes, "Plan and pace as if experts and hidden states had this preset's sizes")

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "util/error.h"
+
 namespace afore::serve {
 namespace {
 
@@ -20,8 +22,18 @@ RunOutput::RunOutput(bool json, std::size_t requests, const std::string& record)
       live_(!json_ && requests == 1),
       requests_(requests),
       started_s_(now_s()),
-      shows_progress_(isatty(STDERR_FILENO) == 1 && !live_) {
+      shows_progress_(isatty(STDERR_FILENO) == 1 && !live_),
+      record_name_(record) {
   if (!record.empty()) stream_ = std::make_unique<cli::RecordSink>(record);
+}
+
+void RunOutput::write(std::string_view line) {
+  try {
+    stream_->write_line(line);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::interrupted) throw;
+    cut_ = true;
+  }
 }
 
 void RunOutput::text(const std::string&, std::string_view text, bool last) {
@@ -74,6 +86,9 @@ void RunOutput::finish(const Summary& summary) {
   if (json_) out_.write_line(wire::to_json(summary));
   else if (!live_ || isatty(STDERR_FILENO) == 1) say(summary);
   out_.finish();
+  if (cut_)
+    throw Error(ErrorKind::interrupted, "interrupted",
+                cli::names_log(record_name_) ? "" : record_name_ + " was not written: under a name in .afl it is kept");
   if (stream_) stream_->finish();
 }
 

@@ -16,19 +16,18 @@ class RunOutput {
   // `requests`: how many will be answered. `record`: empty for none.
   RunOutput(bool json, std::size_t requests, const std::string& record);
 
-  // Into the recorded stream alone.
+  // Into the recorded stream alone. A signal ends that where it is; what is complete is answered all the same.
   template <class R>
   void record(const R& record) {
-    if (stream_) stream_->write_line(wire::to_json(record));
+    if (stream_ && !cut_) write(wire::to_json(record));
   }
   bool records() const { return stream_ != nullptr; }
   void text(const std::string& id, std::string_view text, bool last);
   void completion(const Completion& completion);
-  void finish(const Summary& summary);
-  // Null unless the output is a file that a signal must not tear.
-  const volatile int* interrupted() const { return stream_ ? stream_->interrupted() : nullptr; }
+  void finish(const Summary& summary);  // Error{interrupted} when the recorded stream is not whole
 
  private:
+  void write(std::string_view line);
   void progress();
   void say(const Summary& summary) const;
 
@@ -37,8 +36,10 @@ class RunOutput {
   std::int64_t tokens_ = 0;
   double started_s_ = 0, shown_s_ = 0;
   bool shows_progress_, line_open_ = false;
+  std::string record_name_;
   ByteWriter out_{"-"};
   std::unique_ptr<cli::RecordSink> stream_;
+  bool cut_ = false;  // by a signal
 };
 
 }  // namespace afore::serve

@@ -85,6 +85,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
 
   // Paced runs: returns at `start_ns` + `ns` or later.
   void pace(Nanos start_ns, Nanos ns);
+  double stretch() const;  // how long the paced operations lasted, by how long they should have
   Nanos paced_ffn_ns(int worker, const pipeline::PublishedPlan& plan) const;
   Nanos paced_attention_ns(const pipeline::WorkItem& item) const;
   Nanos paced_sampling_ns(const device::cpu::StepState& step) const;
@@ -161,6 +162,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
 
   std::atomic<bool> stopping_{false};
   SharedRing ring_;
+  std::atomic<Nanos> paced_ns_{0}, lasted_ns_{0};
   std::unique_ptr<Timer> timer_;  // paced runs
   std::unique_ptr<SchedulerNode> scheduler_;
   std::vector<std::unique_ptr<AttentionNode>> attention_;

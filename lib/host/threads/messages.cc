@@ -279,7 +279,15 @@ bool ThreadEngine::copying() {
 // --- Pacing
 
 void ThreadEngine::pace(Nanos start_ns, Nanos ns) {
-  if (options_.paced) clock_.sleep_until(start_ns + ns, stopping_);
+  if (!options_.paced) return;
+  clock_.sleep_until(start_ns + ns, stopping_);
+  paced_ns_.fetch_add(ns, std::memory_order_relaxed);
+  lasted_ns_.fetch_add(now() - start_ns, std::memory_order_relaxed);
+}
+
+double ThreadEngine::stretch() const {
+  const Nanos paced_ns = paced_ns_.load();
+  return paced_ns > 0 ? static_cast<double>(lasted_ns_.load()) / static_cast<double>(paced_ns) : 1;
 }
 
 Nanos ThreadEngine::paced_ffn_ns(int worker, const pipeline::PublishedPlan& plan) const {
