@@ -1,11 +1,12 @@
 #include "device/cpu/gate.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
 #include "device/cpu/exp.h"
+#include "device/cpu/largest.h"
 #include "util/error.h"
 #include "util/scratch.h"
 
@@ -25,25 +26,29 @@ struct Scores {
   std::vector<char> kept;
 };
 
-float sigmoid(float x) { return 1.0f / (1.0f + exp_f32(-x)); }
+// to = of(from), four at a time.
+template <class Of>
+void for_each_four(std::span<const float> from, std::span<float> to, const Of& of) {
+  std::size_t i = 0;
+  for (; i + 4 <= from.size(); i += 4) {
+    Four four;
+    std::memcpy(&four, &from[i], sizeof(four));
+    four = of(four);
+    std::memcpy(&to[i], &four, sizeof(four));
+  }
+  for (; i < from.size(); ++i) to[i] = of(Four{from[i], from[i], from[i], from[i]})[0];
+}
 
 void score_all(const nn::GateConfig& config, std::span<const float> logits, std::span<float> score) {
   if (config.rule == nn::GateConfig::Rule::sigmoid_bias) {
-    std::transform(logits.begin(), logits.end(), score.begin(), sigmoid);
+    for_each_four(logits, score, [](Four x) { return 1.0f / (1.0f + exp_f32(-x)); });
     return;
   }
-  const float most = *std::max_element(logits.begin(), logits.end());
+  const float most = largest_of(logits);
   float sum = 0;
-  for (std::size_t e = 0; e < logits.size(); ++e) {
-    score[e] = exp_f32(logits[e] - most);
-    sum += score[e];
-  }
+  for_each_four(logits, score, [most](Four x) { return exp_f32(x - most); });
+  for (const float s : score) sum += s;
   for (float& s : score) s /= sum;
-}
-
-// The highest of `values`, the lowest id of equal ones.
-std::size_t best_of(std::span<const float> values) {
-  return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
 }
 
 // A group counts as much as its two best experts together.
@@ -69,7 +74,7 @@ void keep_best_groups(const nn::GateConfig& config, Scores& s) {
   for (std::size_t g = 0; g < groups; ++g) s.group[g] = group_score(of_group(g));
   s.kept.assign(groups, 0);
   for (int i = 0; i < config.top_groups; ++i) {
-    const std::size_t best = best_of(s.group);
+    const std::size_t best = first_largest(s.group);
     s.kept[best] = 1;
     s.group[best] = kOut;
   }
@@ -107,7 +112,7 @@ void gate_token(const nn::GateConfig& config, std::span<const float> logits, std
   if (config.groups > 1) keep_best_groups(config, s);
   float sum = 0;
   for (std::size_t k = 0; k < top_k; ++k) {
-    const std::size_t best = best_of(s.choice);
+    const std::size_t best = first_largest(s.choice);
     ids[k] = static_cast<std::int32_t>(best);
     weights[k] = s.score[best];
     sum += weights[k];

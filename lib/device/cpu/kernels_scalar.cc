@@ -19,7 +19,6 @@ namespace {
 constexpr Isa kIsa = Isa::scalar;
 constexpr int kWeighVectors = 1;
 
-using Four = float __attribute__((vector_size(16)));
 using FourInts = std::int32_t __attribute__((vector_size(16)));
 
 struct V {
@@ -74,10 +73,7 @@ AFORE_INLINE float largest(const V& v) {
 }
 
 AFORE_INLINE V exp(const V& x) {
-  alignas(16) float e[16];
-  store(e, x);
-  for (float& value : e) value = exp_f32(value);
-  return load(e);
+  return each([&](int i) { return exp_f32(x.part[i]); });
 }
 
 AFORE_INLINE void fill_line(const V& v, std::byte* line) { std::memcpy(line, &v, sizeof(v)); }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <limits>
 #include <string_view>
 #include <vector>
 
+#include "device/cpu/largest.h"
 #include "util/error.h"
 #include "util/rng.h"
 #include "util/scratch.h"
@@ -18,20 +18,6 @@ struct Weights {
   std::vector<double> of;  // each token's probability times a constant, the likeliest's 1; 0 where top_p leaves it out
   std::vector<std::int32_t> undecided;
 };
-
-// The first of the largest; 0 when none is above -infinity.
-int largest(std::span<const float> logits) {
-  constexpr std::size_t kLanes = 16;
-  float most[kLanes];
-  std::fill_n(most, kLanes, -std::numeric_limits<float>::infinity());
-  std::size_t i = 0;
-  for (; i + kLanes <= logits.size(); i += kLanes)
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
-      most[lane] = logits[i + lane] > most[lane] ? logits[i + lane] : most[lane];
-  for (; i < logits.size(); ++i) most[0] = logits[i] > most[0] ? logits[i] : most[0];
-  const auto at = std::find(logits.begin(), logits.end(), *std::max_element(most, most + kLanes));
-  return at == logits.end() ? 0 : static_cast<int>(at - logits.begin());
-}
 
 // In [0, 1), of the request's seed and the token's index alone.
 double draw(std::uint64_t seed, std::uint64_t index) {
@@ -117,7 +103,7 @@ void keep_likeliest(Weights& w, double wanted) {
 
 int sample(std::span<const float> logits, const SamplingOptions& options, std::uint64_t index) {
   AFORE_CHECK(!logits.empty(), "no token to choose");
-  const int best = largest(logits);
+  const int best = static_cast<int>(first_largest(logits));
   if (options.temperature <= 0) return best;
   Weights& w = scratch<Weights, struct SampleWeights>();
   weigh(logits, logits[best], 1 / options.temperature, w.of);
