@@ -174,7 +174,7 @@ def weight_bytes(config):
 
 def activated_experts(afore, texts, extra):
     """Experts with tokens, of all layers together: the mean over the steps that decode."""
-    stream = afore.work / "stream.jsonl"
+    stream = afore.work / f"stream-{time.monotonic_ns()}.jsonl"
     afore.run(texts, f"{extra} --record {stream}")
     steps = {}
     for line in stream.open():

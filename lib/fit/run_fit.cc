@@ -207,7 +207,7 @@ HardwareProfile calibrated(HardwareProfile profile, const RunFitResult& result, 
   if (plan_ns) profile.scheduler_ns = whole(*plan_ns, 0);
   if (result.to_ffn_ns)
     profile.control_latency_ns = whole((*result.to_ffn_ns - static_cast<double>(profile.scheduler_ns)) / 2, 0);
-  if (result.copy_ns && header.model.expert_bytes > 0) {
+  if (result.copy_ns && *result.copy_ns >= 2 && header.model.expert_bytes > 0) {
     profile.copy_latency_ns = std::min<Nanos>(profile.copy_latency_ns, whole(*result.copy_ns / 2, 0));
     profile.copy_bytes_per_s = static_cast<double>(header.model.expert_bytes) * 1e9 /
                                (*result.copy_ns - static_cast<double>(profile.copy_latency_ns));

@@ -86,7 +86,10 @@ void calibrate(const CalibrateFlags& flags) {
   const fit::RunFitResult result = run.result();
   HardwareProfile profile = fit::calibrated(base, result, *stream.header(), plan_ns);
   profile.name = flags.name.empty() ? "calibrated" : flags.name;
-  cli::publish(flags.output, wire::to_json(profile) + "\n", flags.force, kPublishHint);
+  const std::string text = wire::to_json(profile);
+  wire::parse_cost_file(text,
+                        "the calibrated cost file");  // times beyond all reason are refused here, not by who reads it
+  cli::publish(flags.output, text + "\n", flags.force, kPublishHint);
   warn_of_poor_fits(result);
   if (flags.output == "-") return;
   ByteWriter out("-");

@@ -43,7 +43,9 @@ struct CompletionRequest {
   std::string shell;
 };
 
-void say_line(const std::string& text) {
+void say_line(const std::string& said) {
+  constexpr std::size_t kMost = 2000;  // a path or a list in it may be of any length
+  const std::string text = said.size() > kMost ? said.substr(0, kMost) + "..." : said;
   // One write per line: lines of the tools of one pipe share the terminal.
   const std::string line = std::string(g_tool) + ": " + printable(text) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
@@ -180,6 +182,7 @@ int run_and_tell(int argc, char** argv, const char* description, const std::func
 
 int tool_main(int argc, char** argv, const char* name, const char* description,
               const std::function<void(CLI::App& app)>& define) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is a failed write, and told as one
   g_tool = name;
   std::signal(SIGPIPE, SIG_DFL);  // a parent may have left it ignored; then `| head` would not end us
   try {

@@ -224,6 +224,8 @@ void check(const PromptFlags& flags) {
   if (ways > 1)
     throw Error(ErrorKind::usage, "prompts are named in several ways",
                 "give one of --prompt, --prompts, and --workload or --trace");
+  if (!(flags.temperature >= 0))
+    throw Error(ErrorKind::usage, "--temperature is not a number", "0 takes the likeliest token");
   for (const std::string& stop : flags.stop)
     if (stop.empty() || stop.size() > wire::kMaxStopBytes)
       throw Error(ErrorKind::usage, "--stop: a stop text has 1 to 256 bytes");

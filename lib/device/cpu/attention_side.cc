@@ -16,6 +16,15 @@ void add(const std::vector<float>& from, std::vector<float>& to, std::size_t n) 
   for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
 }
 
+// Weights that are finite one by one may still overflow together; what follows would be noise that looks like text.
+void check_finite(const float* values, std::int64_t n, const std::string& what) {
+  float sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += values[i] * 0.0f;
+  if (sum != 0)
+    throw Error(ErrorKind::data, what + " of a token are not finite: the model's weights overflow",
+                "check the checkpoint");
+}
+
 }  // namespace
 
 AttentionSide::AttentionSide(const Kernels& kernels, const AttentionWeights& weights, const RotaryTable& rotary,
@@ -147,6 +156,7 @@ void AttentionSide::to_gate(StepState& step, int layer) {
   gate_logits_.resize(static_cast<std::size_t>(rows * gate.experts));
   kernels_.matmul(step.x.data(), weights_.config.hidden, rows, weights_.gate(layer), gate_logits_.data(), gate.experts,
                   scratch_, pool_);
+  check_finite(gate_logits_.data(), rows * gate.experts, "the gate's logits in layer " + std::to_string(layer));
   step.experts.resize(static_cast<std::size_t>(rows * gate.top_k));
   step.weights.resize(step.experts.size());
   for (std::int64_t t = 0; t < rows; ++t)
@@ -189,6 +199,7 @@ void AttentionSide::sample(StepState& step) {
   step.sampled.assign(step.slices.size(), -1);
   logits_.resize(static_cast<std::size_t>(samples * vocab));
   if (samples == 0) return;
+  check_finite(last_.data(), samples * hidden, "the last hidden states");
   rms_norm(last_.data(), weights_.final_norm, step.x, samples);
   kernels_.matmul(step.x.data(), hidden, samples, weights_.head(), logits_.data(), vocab, scratch_, pool_);
   if (observer_) observer_(step, logits_);
