@@ -63,6 +63,7 @@ struct RoutingFile {
   std::vector<std::int32_t> ids;
   std::vector<Span> spans;
   bool passes = false;  // spans are forward passes (all tokens of a step), not requests
+  std::vector<std::int64_t> physical_to_logical;  // [rows][slots], of physical ids, where the file has it; else empty
 };
 
 // No table has more cells; far above what recorders keep, and it still fits a machine that plans.
