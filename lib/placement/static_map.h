@@ -11,9 +11,9 @@ namespace afore::placement {
 // worker-major; no worker has two replicas of one expert as long as the slots allow it.
 //
 // Starts with EPLB's answer for the sums (eplb.h, duplicates repaired), then exchanges two slots, or gives a replica to
-// another expert, while the sum over windows of the largest worker load falls. EPLB looks at the sums alone: experts that
-// are hot at different times may share a worker, and those that are hot together should not. A worker's slots are in
-// expert order. Error{usage} as eplb.h when workers * slots_per_worker < experts.
+// another expert, while the sum over windows of the largest worker load falls. EPLB looks at the sums alone: experts
+// that are hot at different times may share a worker, and those that are hot together should not. A worker's slots are
+// in expert order. Error{usage} as eplb.h when workers * slots_per_worker < experts.
 std::vector<int> balance_slots(std::span<const std::int64_t> loads, int experts, int workers, int slots_per_worker);
 
 // Largest worker load of one window under a map whose replicas share evenly. -1 slots are empty.

@@ -14,8 +14,8 @@ struct RoutingShape {
   int experts = 0;  // at most 65,536; in a file of bytes 256
 };
 
-// Size of a file of uint8 ids: tokens * layers * top_k. Error{data} when the shape is impossible or the file would exceed
-// 64 GiB.
+// Size of a file of uint8 ids: tokens * layers * top_k. Error{data} when the shape is impossible or the file would
+// exceed 64 GiB.
 std::int64_t routing_bytes(const RoutingShape& shape, const std::string& source_name);
 
 class RoutingTable {

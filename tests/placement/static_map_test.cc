@@ -30,11 +30,16 @@ void expect_whole(const std::vector<int>& map, int experts, int workers) {
   }
 }
 
-// Experts 0 and 1 are hot together, 2 and 3 at another time. Sums alone cannot tell {0,1}{2,3} from {0,2}{1,3}.
+// Experts 0 and 2 are hot together, 1 and 3 at another time. To EPLB, which sees sums, all four are alike.
 TEST(StaticMap, PartsWhatIsHotTogether) {
-  const std::vector<std::int64_t> loads = {10, 10, 0, 0, 0, 0, 10, 10};
+  const std::vector<std::int64_t> loads = {10, 0, 10, 0, 0, 10, 0, 10};
+  EplbOptions options;
+  options.replicas = 4;
+  options.workers = 2;
+  const std::vector<double> sums(4, 10.0);
+  EXPECT_EQ(objective(loads, eplb_physical_to_logical(sums, options), 4, 2), 40.0);
   const std::vector<int> map = balance_slots(loads, 4, 2, 2);
-  EXPECT_EQ(objective(loads, map, 4, 2), 20.0);  // 10 in each window; {0,1}{2,3} has 20 in each
+  EXPECT_EQ(objective(loads, map, 4, 2), 20.0);
   expect_whole(map, 4, 2);
 }
 

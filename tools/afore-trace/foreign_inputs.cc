@@ -5,29 +5,25 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
-#include <numeric>
+#include <optional>
 
 #include "common/cli.h"
+#include "common/map_file.h"
 #include "util/error.h"
 #include "util/line_io.h"
-#include "wire/foreign/ascend_json.h"
 #include "wire/foreign/convert.h"
 #include "wire/foreign/counts_csv.h"
-#include "wire/foreign/eplb_json.h"
-#include "wire/foreign/npy.h"
 #include "wire/foreign/route_log.h"
 #include "wire/foreign/routed_experts.h"
 #include "wire/foreign/sglang_json.h"
 #include "wire/foreign/sglang_pt.h"
 #include "wire/foreign/trtllm.h"
 #include "wire/foreign/vllm_json.h"
+#include "wire/foreign/vllm_npy.h"
 
 namespace afore::cli {
 namespace {
-
-constexpr std::size_t kMaxBytes = std::size_t{4} << 30;
 
 using wire::CountsFile;
 using wire::ExpertIds;
@@ -35,19 +31,13 @@ using wire::LayerAxis;
 using wire::MapFile;
 using wire::RoutingFile;
 
-std::vector<std::uint8_t> bytes_of(const std::string& path) { return read_file_bytes(path, kMaxBytes); }
+std::vector<std::uint8_t> bytes_of(const std::string& path) { return read_file_bytes(path, kMaxForeignBytes); }
 
 std::string text_of(const std::string& path) {
   const std::vector<std::uint8_t> bytes = bytes_of(path);
   return {bytes.begin(), bytes.end()};
 }
 
-bool starts_with(const std::vector<std::uint8_t>& bytes, std::string_view magic) {
-  return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin(),
-                                                    [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; });
-}
-bool is_zip(const std::vector<std::uint8_t>& bytes) { return starts_with(bytes, "PK"); }
-bool is_npy(const std::vector<std::uint8_t>& bytes) { return starts_with(bytes, "\x93NUMPY"); }
 std::string_view view(const std::vector<std::uint8_t>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -57,19 +47,12 @@ const std::string& only_input(const ImportOptions& o) {
   return o.inputs[0];
 }
 
-template <class To, class From>
-To widen(From&& value) {
-  return std::visit([](auto&& inner) -> To { return std::move(inner); }, std::forward<From>(value));
-}
-
 // Several recorder files are the ranks of one dump.
 ForeignTable load_sglang(const ImportOptions& o) {
   std::vector<CountsFile> counts;
   std::vector<RoutingFile> routing;
   for (const std::string& path : o.inputs) {
-    const std::vector<std::uint8_t> bytes = bytes_of(path);
-    ForeignTable table = is_zip(bytes) ? widen<ForeignTable>(wire::parse_sglang_torch(bytes, path))
-                                       : widen<ForeignTable>(wire::parse_sglang_json(view(bytes), path));
+    ForeignTable table = load_map_file(path, wire::MapTarget::sglang, {});
     if (o.inputs.size() == 1) return table;
     if (auto* part = std::get_if<CountsFile>(&table)) counts.push_back(std::move(*part));
     else if (auto* passes = std::get_if<RoutingFile>(&table)) routing.push_back(std::move(*passes));
@@ -94,10 +77,12 @@ CountsFile load_vllm(const ImportOptions& o) {
   return wire::counts_from_npy(bytes, path, LayerAxis::moe, ExpertIds::physical);
 }
 
-std::pair<std::int64_t, std::int64_t> iteration_range(const std::string& text) {
-  if (text.empty()) return {0, std::numeric_limits<std::int64_t>::max()};
+std::optional<wire::IterationRange> iteration_range(const std::string& text) {
+  if (text.empty()) return std::nullopt;
   const std::vector<int> list = parse_int_list(text, "--iterations");
-  return {list.front(), list.back()};
+  if (list.back() - list.front() + 1 != static_cast<int>(list.size()))
+    throw Error(ErrorKind::usage, "--iterations takes one range", "like 100-200");
+  return wire::IterationRange{list.front(), std::int64_t{list.back()} + 1};
 }
 
 bool ends_with(std::string_view text, std::string_view end) {
@@ -126,21 +111,17 @@ std::vector<std::string> rank_files(const std::string& folder) {
 ForeignTable load_trtllm(const ImportOptions& o) {
   const std::string& path = only_input(o);
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return wire::parse_trtllm_yaml(text_of(path), path);
-  std::vector<std::pair<std::string, std::vector<std::uint8_t>>> files;
-  for (const std::string& name : rank_files(path)) files.emplace_back(name, bytes_of(name));
+  if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+    return load_map_file(path, wire::MapTarget::trtllm, {});
+  std::vector<wire::NamedBytes> files;
+  for (const std::string& name : rank_files(path)) files.push_back({name, bytes_of(name)});
   const std::string meta = path + "/meta_info.json";
-  const auto [first, last] = iteration_range(o.iterations);
-  return wire::read_trtllm_statistics(text_of(meta), meta, files, first, last);
+  return wire::read_trtllm_statistics(text_of(meta), meta, files, iteration_range(o.iterations));
 }
 
-ForeignTable load_eplb(const ImportOptions& o) {
-  const std::string& path = only_input(o);
-  const std::vector<std::uint8_t> bytes = bytes_of(path);
-  if (!is_npy(bytes)) return widen<ForeignTable>(wire::parse_eplb_json(view(bytes), path));
-  // An array has no name: with --workers it is a map (phy2log), without it weights.
-  if (o.workers > 0) return wire::map_from_npy(bytes, path, LayerAxis::unsaid);
-  return wire::counts_from_npy(bytes, path, LayerAxis::unsaid, ExpertIds::logical);
+ForeignTable load_map(const ImportOptions& o, wire::MapTarget target) {
+  // An array alone has no name: with --workers it is a map, without it weights.
+  return load_map_file(only_input(o), target, {o.model_class, o.workers > 0});
 }
 
 RoutingFile load_routed_experts(const ImportOptions& o, const ModelSpec& model) {
@@ -167,7 +148,7 @@ RoutingFile load_route_log(const ImportOptions& o) {
 }
 
 // --map: [rows][slots], in any form that has one.
-std::vector<std::int64_t> load_map(const ImportOptions& o) {
+std::vector<std::int64_t> map_in_force(const ImportOptions& o) {
   const std::vector<std::uint8_t> bytes = bytes_of(o.map);
   MapFile map;
   if (is_npy(bytes)) {
@@ -176,7 +157,8 @@ std::vector<std::int64_t> load_map(const ImportOptions& o) {
     map = wire::parse_vllm_map(view(bytes), o.map, o.model_class);
   } else {
     auto table = wire::parse_sglang_json(view(bytes), o.map);
-    if (!std::holds_alternative<MapFile>(table)) throw Error(ErrorKind::data, o.map + ": the file has counts, not a map");
+    if (!std::holds_alternative<MapFile>(table))
+      throw Error(ErrorKind::data, o.map + ": the file has counts, not a map");
     map = std::get<MapFile>(std::move(table));
   }
   std::vector<std::int64_t> flat;
@@ -190,7 +172,7 @@ CountsFile logical(const ImportOptions& o, CountsFile counts, const ModelSpec& m
     return counts;
   }
   const std::int64_t experts = model.experts == kAbsent ? 0 : model.experts;
-  if (!o.map.empty()) return wire::to_logical(std::move(counts), load_map(o), experts, o.map);
+  if (!o.map.empty()) return wire::to_logical(std::move(counts), map_in_force(o), experts, o.map);
   if (counts.physical_to_logical.empty())
     throw Error(ErrorKind::usage, o.inputs[0] + ": the counts are of physical experts, and the file has no map",
                 "give --map FILE, the physical_to_logical_map in force when they were counted");
@@ -201,7 +183,8 @@ CountsFile logical(const ImportOptions& o, CountsFile counts, const ModelSpec& m
 LayerAxis axis_of(const ImportOptions& o, LayerAxis said) {
   if (o.layer_axis.empty()) return said;
   if (said != LayerAxis::unsaid)
-    throw Error(ErrorKind::usage, "--layer-axis does not apply to --from " + o.from, "the format says which layers its rows are");
+    throw Error(ErrorKind::usage, "--layer-axis does not apply to --from " + o.from,
+                "the format says which layers its rows are");
   return o.layer_axis == "hidden" ? LayerAxis::hidden : LayerAxis::moe;
 }
 
@@ -210,15 +193,16 @@ ForeignTable load_by_format(const ImportOptions& o, const ModelSpec& model) {
   if (o.from == "sglang-count") {
     const std::string& path = only_input(o);
     auto table = wire::parse_sglang_json(text_of(path), path);
-    if (std::holds_alternative<MapFile>(table)) throw Error(ErrorKind::data, path + ": the file has a map, not counts", "--from sglang");
+    if (std::holds_alternative<MapFile>(table))
+      throw Error(ErrorKind::data, path + ": the file has a map, not counts", "--from sglang");
     return std::get<CountsFile>(std::move(table));
   }
   if (o.from == "sglang-csv") return load_csv(o);
   if (o.from == "vllm") return load_vllm(o);
-  if (o.from == "vllm-map") return wire::parse_vllm_map(text_of(only_input(o)), o.inputs[0], o.model_class);
+  if (o.from == "vllm-map") return load_map(o, wire::MapTarget::vllm);
   if (o.from == "trtllm") return load_trtllm(o);
-  if (o.from == "ascend") return wire::parse_ascend_map(text_of(only_input(o)), o.inputs[0]);
-  if (o.from == "eplb") return load_eplb(o);
+  if (o.from == "ascend") return load_map(o, wire::MapTarget::ascend);
+  if (o.from == "eplb") return load_map(o, wire::MapTarget::eplb);
   if (o.from == "routed-experts") return load_routed_experts(o, model);
   AFORE_CHECK(o.from == "route-log", "an unknown format passed the choice check");
   return load_route_log(o);
@@ -227,8 +211,9 @@ ForeignTable load_by_format(const ImportOptions& o, const ModelSpec& model) {
 }  // namespace
 
 const std::vector<std::string>& foreign_formats() {
-  static const std::vector<std::string> formats = {"sglang", "sglang-count", "sglang-csv", "vllm",           "vllm-map",
-                                                   "trtllm", "ascend",       "eplb",       "routed-experts", "route-log"};
+  static const std::vector<std::string> formats = {"sglang",         "sglang-count", "sglang-csv", "vllm",
+                                                   "vllm-map",       "trtllm",       "ascend",     "eplb",
+                                                   "routed-experts", "route-log"};
   return formats;
 }
 

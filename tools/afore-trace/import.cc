@@ -167,8 +167,10 @@ void add_import(CLI::App& app) {
 
   const std::string open = "what files leave open";
   optional_int("--top-k", o->top_k, "Experts per token (default: the preset's)", 1, 1024)->group(open);
-  optional_int("--experts", o->experts, "Routed experts per MoE layer (default: the preset's)", 1, 1 << 16)->group(open);
-  optional_int("--hidden-layers", o->hidden_layers, "Layers of the model, dense ones included", 1, 1 << 16)->group(open);
+  optional_int("--experts", o->experts, "Routed experts per MoE layer (default: the preset's)", 1, 1 << 16)
+      ->group(open);
+  optional_int("--hidden-layers", o->hidden_layers, "Layers of the model, dense ones included", 1, 1 << 16)
+      ->group(open);
   sub->add_option("--moe-layers", o->moe_layers, "Which of them are MoE layers, like 3-60")->group(open);
   add_choice(*sub, "--layer-axis", o->layer_axis, "Whether rows are all hidden layers or the MoE layers only",
              {"hidden", "moe"})
@@ -178,7 +180,8 @@ void add_import(CLI::App& app) {
       ->group(open);
   sub->add_option("--map", o->map, "physical_to_logical_map in force when physical experts were counted (JSON or npy)")
       ->group(open);
-  sub->add_option("--model-class", o->model_class, "Which model of a file with maps of several (vllm-map)")->group(open);
+  sub->add_option("--model-class", o->model_class, "Which model of a file with maps of several (vllm-map)")
+      ->group(open);
   sub->add_option("--iterations", o->iterations, "Only these iterations, like 100-200 (trtllm)")->group(open);
   sub->final_callback([o] { run_import(*o); });
 }

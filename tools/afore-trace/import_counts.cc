@@ -23,14 +23,14 @@ struct Job {
   const wire::CountsFile& file;
   const std::vector<bool>& warmup;  // by step, or empty
   Form form;
-  ModelSpec model;             // of the kept layers
-  std::vector<int> rows;       // of the file, by position in model.moe_layers
+  ModelSpec model;        // of the kept layers
+  std::vector<int> rows;  // of the file, by position in model.moe_layers
   std::vector<int> dense_rows;
-  const std::string& name;     // for messages
+  const std::string& name;  // for messages
 
   std::span<const std::int64_t> counts(std::int64_t step, int row) const {
-    return std::span(file.counts).subspan(static_cast<std::size_t>((step * file.rows + row) * file.cells),
-                                          static_cast<std::size_t>(file.cells));
+    return std::span(file.counts)
+        .subspan(static_cast<std::size_t>((step * file.rows + row) * file.cells), static_cast<std::size_t>(file.cells));
   }
 };
 
@@ -217,9 +217,7 @@ JsonObject workload_of(const Job& job) {
 
 void import_counts(const ImportOptions& o, const wire::CountsFile& counts, const ModelSpec& model,
                    const std::vector<bool>& warmup) {
-  const Form form = o.sample_steps > 0                 ? Form::sampled
-                    : counts.steps == 1 || o.sum ? Form::sum
-                                                       : Form::steps;
+  const Form form = o.sample_steps > 0 ? Form::sampled : counts.steps == 1 || o.sum ? Form::sum : Form::steps;
   check(o, counts, form);
   const std::string& name = o.inputs[0];
   const wire::CountsFile total = form == Form::steps ? wire::CountsFile{} : summed(counts, name);
@@ -230,10 +228,9 @@ void import_counts(const ImportOptions& o, const wire::CountsFile& counts, const
     warn(fmt::format("{}: dropped dense layers without any assignment: {}", name, names(job.dense_rows)));
   static constexpr const char* kSources[] = {"recorded", "counts", "sampled"};
   RecordSink out(o.output);
-  write_header(out,
-               make_header(kSources[static_cast<int>(form)], static_cast<std::uint64_t>(o.seed), job.model,
-                           o.microbatches),
-               workload_of(job));
+  write_header(
+      out, make_header(kSources[static_cast<int>(form)], static_cast<std::uint64_t>(o.seed), job.model, o.microbatches),
+      workload_of(job));
   if (form == Form::steps) write_steps(out, job);
   else if (form == Form::sum) write_sum(out, job);
   else write_samples(out, job);

@@ -41,8 +41,7 @@ void import_passes(const ImportOptions& o, const RoutingFile& routing, const Mod
   std::vector<bool> warmup;
   for (const RoutingFile::Span& span : routing.spans) warmup.push_back(span.warmup);
   const bool physical = routing.ids_of == wire::ExpertIds::physical;
-  const auto slots = static_cast<std::int64_t>(routing.physical_to_logical.size()) / std::max<std::int64_t>(1, routing.rows);
-  CountsFile counts = wire::count_passes(routing, physical ? slots : model.experts, o.inputs[0]);
+  CountsFile counts = wire::count_passes(routing, physical ? routing.cells : model.experts, o.inputs[0]);
   if (physical)
     counts = wire::to_logical(std::move(counts), routing.physical_to_logical,
                               model.experts == kAbsent ? 0 : model.experts, o.inputs[0]);
@@ -52,8 +51,7 @@ void import_passes(const ImportOptions& o, const RoutingFile& routing, const Mod
 // Requests, batched anew like those of routing-ids files.
 void import_requests_routing(const ImportOptions& o, const RoutingFile& routing, const ModelSpec& flags) {
   const std::string& name = o.inputs[0];
-  const wire::LayerRows layers =
-      wire::resolve_layers(routing.axis, routing.rows, routing.layers, flags, nullptr, name);
+  const wire::LayerRows layers = wire::resolve_layers(routing.axis, routing.rows, routing.layers, flags, nullptr, name);
   if (flags.experts == kAbsent)
     throw Error(ErrorKind::usage, name + ": the file does not say how many experts there are",
                 "give --model PRESET or --experts N");
@@ -74,8 +72,8 @@ void import_requests_routing(const ImportOptions& o, const RoutingFile& routing,
                       "is it a dense layer? --model or --moe-layers says which rows are not");
         ids.push_back(static_cast<std::uint16_t>(id));
       }
-  const trace::RoutingShape shape{routing.tokens, static_cast<int>(layers.rows.size()),
-                                  static_cast<int>(routing.top_k), static_cast<int>(flags.experts)};
+  const trace::RoutingShape shape{routing.tokens, static_cast<int>(layers.rows.size()), static_cast<int>(routing.top_k),
+                                  static_cast<int>(flags.experts)};
   inputs.tables.emplace_back(std::move(ids), shape, name);
   for (const RoutingFile::Span& span : routing.spans) {
     inputs.requests.push_back({0, span.prompt_tokens, span.tokens, span.offset});

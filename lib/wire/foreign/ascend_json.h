@@ -1,6 +1,7 @@
 #pragma once
-// vllm-ascend's expert map (vllm_ascend/eplb/core/eplb_utils.py): by layer and device the experts of its slots. layer_id
-// counts MoE layers. The loader keeps one slot per expert and device, so an expert may not stand twice on a device.
+// vllm-ascend's expert map (vllm_ascend/eplb/core/eplb_utils.py): by layer and device the experts of its slots.
+// layer_id counts MoE layers. The loader keeps one slot per expert and device, so an expert may not stand twice on a
+// device.
 #include <string>
 #include <string_view>
 #include <vector>

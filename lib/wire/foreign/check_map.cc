@@ -83,7 +83,7 @@ class Checker {
           fmt::format("{} rows for {} hidden layers{}", report_.rows, *context_.hidden_layers,
                       report_.rows == moe ? ": rows of the dense layers are missing (they must be full, too)" : ""));
     if (map_.axis == LayerAxis::moe && moe > 0 && report_.rows != moe)
-      add(report_.rows < moe, "layers", "",
+      add(report_.rows < moe || target_ != MapTarget::vllm, "layers", "",
           report_.rows == context_.hidden_layers
               ? fmt::format("{} rows for {} MoE layers: rows of dense layers do not belong here", report_.rows, moe)
               : fmt::format("{} rows for {} MoE layers{}", report_.rows, moe,
@@ -187,7 +187,8 @@ class Checker {
       std::map<std::int64_t, int> count;
       for (const std::int64_t id : ranks[rank]) ++count[id];
       for (const auto& [id, times] : count)
-        if (times > 1) twice.add(fmt::format(", rank {}", rank), fmt::format("expert {} stands there {} times", id, times));
+        if (times > 1)
+          twice.add(fmt::format(", rank {}", rank), fmt::format("expert {} stands there {} times", id, times));
     }
   }
 

@@ -21,16 +21,16 @@ struct MapContext {
 };
 
 struct MapViolation {
-  bool fatal = true;   // false: the server takes it, and a slot is wasted or a layer not balanced
-  std::string rule;    // one word or two, the same for all of its kind: "missing replica"
-  std::string place;   // "layer 3, rank 2, slot 5"
+  bool fatal = true;  // false: the server takes it, and a slot is wasted or a layer not balanced
+  std::string rule;   // one word or two, the same for all of its kind: "missing replica"
+  std::string place;  // "layer 3, rank 2, slot 5"
   std::string fact;
 };
 
 struct MapReport {
   std::vector<MapViolation> violations;  // in the order of rows; per row and rule at most kPerRow, then one that counts
   std::int64_t rows = 0, experts = 0, slots = 0, ranks = 0;  // slots of the first row; ranks 0 = unknown
-  std::int64_t redundant_slots = 0;  // beyond one per expert, all MoE rows together
+  std::int64_t redundant_slots = 0;                          // beyond one per expert, all MoE rows together
   std::int64_t moe_rows = 0;
   bool fatal() const;
 };

@@ -19,8 +19,8 @@ std::vector<PlacementRecord> to_placements(const MapFile& map, const LayerRows& 
   if (experts > 0) context.experts = experts;
   for (const MapViolation& v : check_map(map, MapTarget::sglang, context).violations)
     if (v.fatal)
-      throw Error(ErrorKind::data, fmt::format("{}: {}{}{}: {}", source, v.rule, v.place.empty() ? "" : ", ", v.place,
-                                               v.fact),
+      throw Error(ErrorKind::data,
+                  fmt::format("{}: {}{}{}: {}", source, v.rule, v.place.empty() ? "" : ", ", v.place, v.fact),
                   "afore-plan check FILE --for FORMAT names all that is wrong");
   std::vector<PlacementRecord> records;
   for (std::size_t i = 0; i < layers.rows.size(); ++i) {
@@ -36,9 +36,8 @@ std::vector<PlacementRecord> to_placements(const MapFile& map, const LayerRows& 
 CountsFile to_logical(CountsFile counts, const std::vector<std::int64_t>& map, std::int64_t experts,
                       const std::string& source) {
   if (static_cast<std::int64_t>(map.size()) != counts.rows * counts.cells)
-    throw Error(ErrorKind::data,
-                fmt::format("{}: the map has {} slots, the counts are of {} layers x {} slots", source, map.size(),
-                            counts.rows, counts.cells));
+    throw Error(ErrorKind::data, fmt::format("{}: the map has {} slots, the counts are of {} layers x {} slots", source,
+                                             map.size(), counts.rows, counts.cells));
   const std::int64_t largest = *std::max_element(map.begin(), map.end());
   const std::int64_t least = *std::min_element(map.begin(), map.end());
   if (experts == 0) experts = largest + 1;

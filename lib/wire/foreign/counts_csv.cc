@@ -28,8 +28,8 @@ std::vector<Cell> cells_of(const CsvTable& table) {
   });
   for (std::size_t i = 1; i < sorted.size(); ++i)
     if (sorted[i].layer == sorted[i - 1].layer && sorted[i].expert == sorted[i - 1].expert)
-      table.fail(sorted[i].row, expert, "the expert has a count in line " + std::to_string(table.line(sorted[i - 1].row)) +
-                                            " already");
+      table.fail(sorted[i].row, expert,
+                 "the expert has a count in line " + std::to_string(table.line(sorted[i - 1].row)) + " already");
   return cells;
 }
 

@@ -16,9 +16,9 @@ struct LayerRows {
   std::vector<int> dense_rows;           // rows left out
 };
 
-// `model`: what flags and presets say (layers, moe_layers; either may be absent). `axis`: the file's, or the user's where
-// that is unsaid. `keyed`: absolute layer of each row. `empty_rows`: rows without any count, which are dense where the
-// rows are hidden layers and nothing else says so; null for maps, whose dense rows are as full as the others.
+// `model`: what flags and presets say (layers, moe_layers; either may be absent). `axis`: the file's, or the user's
+// where that is unsaid. `keyed`: absolute layer of each row. `empty_rows`: rows without any count, which are dense
+// where the rows are hidden layers and nothing else says so; null for maps, whose dense rows are as full as the others.
 LayerRows resolve_layers(LayerAxis axis, std::int64_t rows, const std::vector<std::int64_t>& keyed,
                          const ModelSpec& model, const std::vector<bool>* empty_rows, const std::string& source);
 

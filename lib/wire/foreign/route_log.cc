@@ -97,8 +97,7 @@ RoutingFile RouteLog::finish() {
   for (std::size_t pass = 0; pass < first.pass_tokens.size(); ++pass) {
     const std::int64_t tokens = first.pass_tokens[pass];
     bool dummy = tokens >= kDummyTokens;
-    for (const Layer& layer : layers_)
-      dummy = dummy && all_alike(layer.ids.data() + offset * top_k_, tokens, top_k_);
+    for (const Layer& layer : layers_) dummy = dummy && all_alike(layer.ids.data() + offset * top_k_, tokens, top_k_);
     file.spans.push_back({std::to_string(pass), offset, tokens, 0, dummy});
     offset += tokens;
   }

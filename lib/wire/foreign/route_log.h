@@ -1,8 +1,8 @@
 #pragma once
 // Routing logs of a patched engine, one JSON line per token and layer: {"token_idx": t, "topk_ids": [...]}, with
-// "layer", "req_id", "topk_weights" where the logger has them and a {"type": "meta", "top_k", "layers_logged", ...} line
-// first (github.com/weiran0129/vLLM-MoE-Logger, moe_logger.py). token_idx counts from 0 in each forward pass, so that a
-// fall of it begins the next one.
+// "layer", "req_id", "topk_weights" where the logger has them and a {"type": "meta", "top_k", "layers_logged", ...}
+// line first (github.com/weiran0129/vLLM-MoE-Logger, moe_logger.py). token_idx counts from 0 in each forward pass, so
+// that a fall of it begins the next one.
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,5 +1,7 @@
 #include "wire/foreign/routed_experts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -50,7 +52,7 @@ Found find_field(JsonValue response) {
 std::string id_of(JsonValue response, std::int64_t line) {
   for (const JsonValue holder : {response, member(response, "meta_info")})
     if (const JsonValue id = member(holder, "id"); id && id.type() == JsonType::string) return std::string(id.string());
-  return "r" + std::to_string(line);
+  return fmt::format("r{}", line);
 }
 
 std::vector<std::int64_t> int32_values(const std::vector<std::uint8_t>& bytes) {

@@ -1,8 +1,10 @@
 #pragma once
 // What a server returns for one request when asked which experts its tokens chose. A line of JSON per response:
-//  - SGLang (--enable-return-routed-experts): base64 of flat int32 [tokens, layers, top_k] in meta_info.routed_experts of
+//  - SGLang (--enable-return-routed-experts): base64 of flat int32 [tokens, layers, top_k] in meta_info.routed_experts
+//  of
 //    /generate, in sgl_ext.routed_experts or choices[].sgl_ext of the OpenAI routes; all hidden layers, and no shape.
-//  - vLLM (enable_return_routed_experts): base64 of an .npy in choices[].routed_experts or routed_experts, or its nested
+//  - vLLM (enable_return_routed_experts): base64 of an .npy in choices[].routed_experts or routed_experts, or its
+//  nested
 //    array; [tokens, MoE layers, top_k].
 // Ids are logical. A response has one token less than its sequence: the last sampled one was never computed.
 #include <cstdint>

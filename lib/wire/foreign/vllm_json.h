@@ -11,8 +11,8 @@
 
 namespace afore::wire {
 
-// `model_key` picks one of several models of a version 2 file; with one of them it may be empty. Error{data} for what is
-// no such file; Error{usage} listing the keys when one has to be picked.
+// `model_key` picks one of several models of a version 2 file; with one of them it may be empty. Error{data} for what
+// is no such file; Error{usage} listing the keys when one has to be picked.
 MapFile parse_vllm_map(std::string_view text, const std::string& source, const std::string& model_key);
 
 // {"expert_load_window": [window][layers][physical]} or {"expert_load_pass": [layers][physical]}, or the array alone;
