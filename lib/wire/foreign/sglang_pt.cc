@@ -13,7 +13,7 @@ namespace {
 // A tensor, or what json.load gives for one: lists of lists of ints. At most `depth` levels.
 void read_lists(const PickleView& list, std::size_t depth, std::size_t dimension, IntegerTensor& out) {
   const auto size = static_cast<std::int64_t>(list.size());
-  if (out.shape.size() == dimension) out.shape.push_back(size);
+  if (out.shape.size() == dimension) out.shape.resize(dimension + 1, size);
   if (out.shape[dimension] != size) list.fail(fmt::format("ragged: {} items, before {}", size, out.shape[dimension]));
   for (std::int64_t i = 0; i < size; ++i) {
     const PickleView item = list.item(static_cast<std::size_t>(i));

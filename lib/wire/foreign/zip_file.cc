@@ -41,6 +41,7 @@ ZipFile::ZipFile(std::vector<std::uint8_t> bytes, std::string source)
   archive_.reset(zip_open_from_source(source_bytes, ZIP_RDONLY | ZIP_CHECKCONS, &error));
   if (!archive_) {
     zip_source_free(source_bytes);
+    if (zip_error_code_zip(&error) == ZIP_ER_EXISTS) fail("an entry is there twice");
     fail("is no whole zip archive: " + text_of(error), "was it cut off?");
   }
   zip_error_fini(&error);
