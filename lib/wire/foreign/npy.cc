@@ -137,6 +137,7 @@ void HeaderReader::read() {
 // The elements in the order of the file, column-major when `fortran`, go to their row-major places.
 void read_values(const HeaderReader& header, std::span<const std::uint8_t> data, NpyArray& out,
                  const std::string& source) {
+  if (out.values.empty()) return;  // extents beside a 0 may have any product
   const std::size_t element_bytes = bytes_of(header.element), dimensions = out.shape.size();
   std::array<std::int64_t, kMaxDimensions> strides{}, index{};
   std::int64_t stride = 1, at = 0;
