@@ -149,6 +149,7 @@ TEST(TorchFile, TensorsOutsideTheirStorage) {
   const std::string huge = int8_opcode(INT64_MAX), negative = int8_opcode(-1);
   EXPECT_EQ(tensor_error(eight, zero, tuple(eight), tuple(huge)),
             "f.pt: t: the shape [8] with strides [9223372036854775807] is too large");
+  EXPECT_EQ(tensor_error(eight, one, tuple(one), tuple(huge)), "no error");  // of one element
   EXPECT_EQ(tensor_error(eight, huge, tuple(one), tuple(one)),
             "f.pt: t: its last element is number 9223372036854775807 of a storage of 8");
   EXPECT_EQ(tensor_error(eight, zero, tuple(huge), tuple(zero)),

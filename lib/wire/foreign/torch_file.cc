@@ -102,7 +102,9 @@ IntegerTensor TorchFile::integers(const PickleView& view) {
   IntegerTensor out{tensor.shape, {}};
   out.values.resize(static_cast<std::size_t>(count));
   const std::size_t element_bytes = bytes_of(tensor.element);
-  std::array<std::int64_t, 8> index{};
+  std::array<std::int64_t, 8> index{}, strides{};
+  for (std::size_t d = 0; d < tensor.shape.size(); ++d)
+    strides[d] = tensor.shape[d] == 1 ? 0 : tensor.strides[d];  // of one element it may be anything
   std::int64_t at = tensor.offset;
   for (std::int64_t& value : out.values) {
     const std::optional<std::int64_t> number = whole_number(
@@ -110,9 +112,9 @@ IntegerTensor TorchFile::integers(const PickleView& view) {
     if (!number) view.fail(fmt::format("element {} is no whole number", &value - out.values.data()));
     value = *number;
     for (std::size_t d = tensor.shape.size(); d-- > 0;) {  // to the next element, the last dimension first
-      at += tensor.strides[d];
+      at += strides[d];
       if (++index[d] < tensor.shape[d]) break;
-      at -= tensor.shape[d] * tensor.strides[d];
+      at -= tensor.shape[d] * strides[d];
       index[d] = 0;
     }
   }
