@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -136,6 +137,7 @@ void HeaderReader::read() {
 // The elements in the order of the file, column-major when `fortran`, go to their row-major places.
 void read_values(const HeaderReader& header, std::span<const std::uint8_t> data, NpyArray& out,
                  const std::string& source) {
+  if (out.values.empty()) return;  // extents beside a 0 may have any product
   const std::size_t element_bytes = bytes_of(header.element), dimensions = out.shape.size();
   std::array<std::int64_t, kMaxDimensions> strides{}, index{};
   std::int64_t stride = 1, at = 0;
@@ -198,27 +200,26 @@ NpyArray parse_npy(std::span<const std::uint8_t> bytes, const std::string& sourc
 
 std::vector<std::uint8_t> to_npy(std::span<const std::int64_t> values, std::span<const std::int64_t> shape,
                                  NpyType type) {
-  std::string extents;
   std::int64_t count = 1;
-  for (const std::int64_t extent : shape) {
-    extents += (extents.empty() ? "" : " ") + std::to_string(extent) + ",";
-    count *= extent;
-  }
+  for (const std::int64_t extent : shape) count *= extent;
   AFORE_CHECK(static_cast<std::size_t>(count) == values.size(), "the values fill the shape");
-  if (shape.size() > 1) extents.pop_back();  // as NumPy writes them: (3,) but (3, 4)
   const std::size_t element_bytes = type == NpyType::int32 ? 4 : 8;
-  std::string head =
-      fmt::format("{{'descr': '<i{}', 'fortran_order': False, 'shape': ({}), }}", element_bytes, extents);
+  // As NumPy writes tuples: (3,) but (3, 4).
+  std::string head = fmt::format("{{'descr': '<i{}', 'fortran_order': False, 'shape': ({}{}), }}", element_bytes,
+                                 fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   head.append(63 - (10 + head.size()) % 64, ' ');  // elements begin at a multiple of 64, behind an LF
   head += '\n';
-  std::vector<std::uint8_t> out(kMagic.begin(), kMagic.end());
-  out.insert(out.end(), {1, 0, static_cast<std::uint8_t>(head.size()), static_cast<std::uint8_t>(head.size() >> 8)});
-  out.insert(out.end(), head.begin(), head.end());
+  const std::uint8_t version_and_length[] = {1, 0, static_cast<std::uint8_t>(head.size()),
+                                             static_cast<std::uint8_t>(head.size() >> 8)};
+  std::vector<std::uint8_t> out(10 + head.size() + values.size() * element_bytes);
+  auto at = std::copy(kMagic.begin(), kMagic.end(), out.begin());
+  at = std::copy(std::begin(version_and_length), std::end(version_and_length), at);
+  at = std::copy(head.begin(), head.end(), at);
   for (const std::int64_t value : values) {
     if (type == NpyType::int32 && (value < INT32_MIN || value > INT32_MAX))
       throw Error(ErrorKind::data, fmt::format("{} does not fit an int32 of a .npy file", value));
     for (std::size_t byte = 0; byte < element_bytes; ++byte)
-      out.push_back(static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> 8 * byte));
+      *at++ = static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> 8 * byte);
   }
   return out;
 }

@@ -68,6 +68,8 @@ class Pickle {
     std::int64_t value;  // integer, bits of a real, offset << 32 | size of a text, index of a container or tensor
   };
 
+  void check_nesting() const;
+
   std::vector<std::uint8_t> bytes_;
   std::string source_;
   std::vector<Node> nodes_;

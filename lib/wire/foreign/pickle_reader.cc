@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "util/error.h"
 #include "wire/foreign/pickle.h"
@@ -97,7 +95,6 @@ class PickleReader {
     return out_.type(id) == PickleType::internal && internal_of(id) == kind;
   }
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
-  void check_nesting(Id root) const;
 
   Pickle& out_;
   const std::vector<std::uint8_t>& bytes_;
@@ -388,45 +385,6 @@ void PickleReader::step(std::uint8_t opcode) {
   }
 }
 
-// Values may be shared, so that walking all paths could take for ever: each container is walked once, with its height.
-void PickleReader::check_nesting(Id root) const {
-  constexpr std::uint8_t kUnseen = 255, kOpen = 254;
-  std::vector<std::uint8_t> heights(out_.containers_.size(), kUnseen);
-  struct Frame {
-    std::size_t container, next;
-    int height;
-  };
-  std::vector<Frame> path;
-  const auto is_container = [&](Id id) {
-    return out_.type(id) >= PickleType::list && out_.type(id) <= PickleType::dict;
-  };
-  const auto enter = [&](Id id) {
-    const auto container = static_cast<std::size_t>(out_.nodes_[id].value);
-    heights[container] = kOpen;
-    path.push_back({container, 0, 1});
-  };
-  if (is_container(root)) enter(root);
-  while (!path.empty()) {
-    Frame& top = path.back();
-    if (top.next == out_.containers_[top.container].size()) {
-      const int height = top.height;
-      heights[top.container] = static_cast<std::uint8_t>(height);
-      path.pop_back();
-      if (!path.empty()) path.back().height = std::max(path.back().height, height + 1);
-      continue;
-    }
-    const Id child = out_.containers_[top.container][top.next++];
-    if (!is_container(child)) continue;
-    const std::uint8_t seen = heights[static_cast<std::size_t>(out_.nodes_[child].value)];
-    if (seen == kOpen) fail("a container stands within itself");
-    const int below = seen == kUnseen ? 1 : seen;
-    if (path.size() + static_cast<std::size_t>(below) > kMaxPickleDepth)
-      fail(fmt::format("values nest deeper than {} levels", kMaxPickleDepth));
-    if (seen == kUnseen) enter(child);
-    else top.height = std::max(top.height, below + 1);
-  }
-}
-
 void PickleReader::read() {
   if (bytes_.size() > UINT32_MAX) fail("the pickle has more than 2^32 bytes");
   if (number(1) != 0x80) fail("does not begin as a pickle of protocol 2 or later");
@@ -442,7 +400,7 @@ void PickleReader::read() {
   if (stack_.size() != 1 || !marks_.empty()) fail("the pickle ends with more or less than one value");
   if (at_ != bytes_.size()) fail(fmt::format("{} bytes follow the end", bytes_.size() - at_));
   out_.root_ = stack_[0];
-  check_nesting(out_.root_);
+  out_.check_nesting();
 }
 
 Pickle::Pickle(std::vector<std::uint8_t> bytes, std::string source)

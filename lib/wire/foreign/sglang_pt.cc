@@ -11,16 +11,16 @@ namespace afore::wire {
 namespace {
 
 // A tensor, or what json.load gives for one: lists of lists of ints. At most `depth` levels.
-void read_lists(const PickleView& list, std::size_t depth, std::size_t dimension, IntegerTensor& out) {
+void read_lists(TorchFile& file, const PickleView& list, std::size_t depth, std::size_t dimension, IntegerTensor& out) {
   const auto size = static_cast<std::int64_t>(list.size());
-  if (out.shape.size() == dimension) out.shape.push_back(size);
+  if (out.shape.size() == dimension) out.shape.resize(dimension + 1, size);
   if (out.shape[dimension] != size) list.fail(fmt::format("ragged: {} items, before {}", size, out.shape[dimension]));
+  file.spend(list, size);
   for (std::int64_t i = 0; i < size; ++i) {
     const PickleView item = list.item(static_cast<std::size_t>(i));
     const bool nested = item.type() == PickleType::list || item.type() == PickleType::tuple;
     if (nested != (dimension + 1 < depth)) item.fail(nested ? "lists nest too deep" : "expected a list");
-    if (nested) read_lists(item, depth, dimension + 1, out);
-    else if (out.values.size() == static_cast<std::size_t>(kMaxPickleValues)) item.fail("there are too many numbers");
+    if (nested) read_lists(file, item, depth, dimension + 1, out);
     else out.values.push_back(item.integer());
   }
 }
@@ -40,7 +40,7 @@ IntegerTensor read_table(TorchFile& file, const PickleView& view, std::size_t mi
                          std::size_t max_dimensions) {
   IntegerTensor table;
   if (view.type() == PickleType::tensor) table = file.integers(view);
-  else read_lists(view, std::clamp(list_depth(view), min_dimensions, max_dimensions), 0, table);
+  else read_lists(file, view, std::clamp(list_depth(view), min_dimensions, max_dimensions), 0, table);
   const std::size_t dimensions = table.shape.size();
   if (dimensions < min_dimensions || dimensions > max_dimensions)
     view.fail(fmt::format("the shape {} has {} dimensions, not {}{}", table.shape, dimensions, min_dimensions,

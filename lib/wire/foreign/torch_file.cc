@@ -57,10 +57,10 @@ TorchFile::TorchFile(Parts parts, const std::string& source)
     : TorchFile(std::move(parts.pickle), std::move(parts.storages), parts.big_endian, source) {}
 
 TorchFile::TorchFile(std::vector<std::uint8_t> pickle, Storages storages, bool big_endian, const std::string& source)
-    : pickle_(std::move(pickle), source),
+    : elements_left_(kFreeElements + static_cast<std::int64_t>(pickle.size())),
+      pickle_(std::move(pickle), source),
       storages_(std::move(storages)),
-      big_endian_(big_endian),
-      elements_left_(kFreeElements) {
+      big_endian_(big_endian) {
   for (const auto& [key, storage] : storages_) elements_left_ += static_cast<std::int64_t>(storage.size());
 }
 
@@ -83,11 +83,15 @@ std::int64_t TorchFile::checked_count(const PickleView& view, const PickleTensor
   }
   if (last >= tensor.storage_elements)
     view.fail(fmt::format("its last element is number {} of a storage of {}", last, tensor.storage_elements));
-  if (count > elements_left_)
-    view.fail(fmt::format("the shape {} has more elements than the file", tensor.shape),
-              "save tensors with .contiguous().clone(), each once");
-  elements_left_ -= count;
+  spend(view, count);
   return count;
+}
+
+void TorchFile::spend(const PickleView& view, std::int64_t elements) {
+  if (elements > elements_left_)
+    view.fail("the file repeats its numbers: there are more than it has bytes",
+              "save tensors with .contiguous().clone(), each once");
+  elements_left_ -= elements;
 }
 
 IntegerTensor TorchFile::integers(const PickleView& view) {
@@ -98,7 +102,9 @@ IntegerTensor TorchFile::integers(const PickleView& view) {
   IntegerTensor out{tensor.shape, {}};
   out.values.resize(static_cast<std::size_t>(count));
   const std::size_t element_bytes = bytes_of(tensor.element);
-  std::array<std::int64_t, 8> index{};
+  std::array<std::int64_t, 8> index{}, strides{};
+  for (std::size_t d = 0; d < tensor.shape.size(); ++d)
+    strides[d] = tensor.shape[d] == 1 ? 0 : tensor.strides[d];  // of one element it may be anything
   std::int64_t at = tensor.offset;
   for (std::int64_t& value : out.values) {
     const std::optional<std::int64_t> number = whole_number(
@@ -106,9 +112,9 @@ IntegerTensor TorchFile::integers(const PickleView& view) {
     if (!number) view.fail(fmt::format("element {} is no whole number", &value - out.values.data()));
     value = *number;
     for (std::size_t d = tensor.shape.size(); d-- > 0;) {  // to the next element, the last dimension first
-      at += tensor.strides[d];
+      at += strides[d];
       if (++index[d] < tensor.shape[d]) break;
-      at -= tensor.shape[d] * tensor.strides[d];
+      at -= tensor.shape[d] * strides[d];
       index[d] = 0;
     }
   }

@@ -30,6 +30,8 @@ class TorchFile {
   // `view` is no tensor, the tensor leaves its storage, or a number is not whole. All tensors read from one file may
   // have as many elements as the file has bytes, and 2^20 more: what a small file repeats fills no memory.
   IntegerTensor integers(const PickleView& view);
+  // The same limit for numbers that stand in lists, which a pickle may repeat as well.
+  void spend(const PickleView& view, std::int64_t elements);
 
  private:
   struct Parts {
@@ -41,10 +43,10 @@ class TorchFile {
   TorchFile(Parts parts, const std::string& source);
   std::int64_t checked_count(const PickleView& view, const PickleTensor& tensor, std::size_t storage_bytes);
 
+  std::int64_t elements_left_;
   Pickle pickle_;
   Storages storages_;
   bool big_endian_;
-  std::int64_t elements_left_;
 };
 
 }  // namespace afore::wire

@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::int64_t kMaxLayer = std::int64_t{1} << 20;
 
+constexpr std::size_t kMaxViolations = 100;  // finding the place of each walks the file
+
+// "PLACE: FACT"
+void note(std::vector<std::string>& violations, YamlValue where, const std::string& fact) {
+  if (violations.size() < kMaxViolations) violations.push_back(where.place() + ": " + fact);
+}
+
 YamlValue inline_balancer(YamlValue balancer) {
   if (balancer.type() == YamlType::scalar && !balancer.is_null())
     balancer.fail("is the path " + quoted(balancer.text()), "give that file instead");
@@ -30,8 +37,7 @@ YamlValue find_balancer(YamlValue root, std::vector<std::string>& violations) {
   const YamlValue balancer = root.find("load_balancer");
   if (!balancer) return root;
   for (const YamlValue member : root)
-    if (member.key() != "load_balancer")
-      violations.push_back(member.key_value().place() + ": stands beside load_balancer");
+    if (member.key() != "load_balancer") note(violations, member.key_value(), "stands beside load_balancer");
   return inline_balancer(balancer);
 }
 
@@ -43,7 +49,7 @@ MapFile::Row read_row(YamlValue slots, std::optional<std::int64_t> num_slots, st
   experts.reserve(slots.size());
   for (const YamlValue slot : slots) experts.push_back(slot.integer(-kMaxInteger, kMaxInteger, "expert"));
   if (num_slots && static_cast<std::int64_t>(experts.size()) != *num_slots)
-    violations.push_back(fmt::format("{}: has {} slots, num_slots is {}", slots.place(), experts.size(), *num_slots));
+    note(violations, slots, fmt::format("has {} slots, num_slots is {}", experts.size(), *num_slots));
   row.by_rank.push_back(std::move(experts));
   return row;
 }
@@ -60,11 +66,11 @@ MapFile parse_trtllm_yaml(std::string_view text, const std::string& source) {
     if (member.key() == "num_slots") map.physical = member.integer(0, kMaxInteger, "num_slots");
     else if (member.key() == "layer_updates_per_iter") member.integer(0, kMaxInteger, "layer_updates_per_iter");
     else if (member.key() == "initial_global_assignments") assignments = member;
-    else map.violations.push_back(member.key_value().place() + ": unknown key");
+    else note(map.violations, member.key_value(), "unknown key");
   }
   if (!assignments || assignments.is_null())
     balancer.fail("has no initial_global_assignments", "without it TensorRT-LLM places the experts in order itself");
-  if (!map.physical) map.violations.push_back(balancer.place() + ": num_slots is absent");
+  if (!map.physical) note(map.violations, balancer, "num_slots is absent");
   assignments.expect(YamlType::mapping);
   map.rows.reserve(assignments.size());
   for (const YamlValue slots : assignments) map.rows.push_back(read_row(slots, map.physical, map.violations));

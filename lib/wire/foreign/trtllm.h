@@ -1,7 +1,7 @@
 #pragma once
 // TensorRT-LLM's expert load balancer (NVIDIA/TensorRT-LLM): its configuration (tensorrt_llm/llmapi/llm_args.py,
-// MoeLoadBalancerConfig) and the statistics it records (tensorrt_llm/_torch/modules/fused_moe/moe_load_balancer.py and
-// examples/wide_ep/ep_load_balancer). Layers are absolute and only MoE layers are named.
+// MoeLoadBalancerConfig) and the statistics it records (tensorrt_llm/_torch/expert_statistic.py). Layers are absolute,
+// and only MoE layers are named.
 #include <cstdint>
 #include <optional>
 #include <span>

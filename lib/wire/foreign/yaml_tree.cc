@@ -4,7 +4,6 @@
 #include <yaml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <new>
 
 #include "nn/utf8.h"

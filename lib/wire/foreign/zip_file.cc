@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <numeric>
 
 #include "util/error.h"
 #include "wire/json_tree.h"
@@ -41,6 +42,7 @@ ZipFile::ZipFile(std::vector<std::uint8_t> bytes, std::string source)
   archive_.reset(zip_open_from_source(source_bytes, ZIP_RDONLY | ZIP_CHECKCONS, &error));
   if (!archive_) {
     zip_source_free(source_bytes);
+    if (zip_error_code_zip(&error) == ZIP_ER_EXISTS) fail("an entry is there twice");
     fail("is no whole zip archive: " + text_of(error), "was it cut off?");
   }
   zip_error_fini(&error);
@@ -69,14 +71,17 @@ void ZipFile::read_directory() {
     names_.emplace_back(entry.name);
     sizes_.push_back(entry.size);
   }
-  std::vector<std::string_view> sorted(names_.begin(), names_.end());
-  std::sort(sorted.begin(), sorted.end());
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) fail("entry " + quoted(*twice) + " is there twice");
+  sorted_.resize(names_.size());
+  std::iota(sorted_.begin(), sorted_.end(), std::size_t{0});
+  std::sort(sorted_.begin(), sorted_.end(), [&](std::size_t a, std::size_t b) { return names_[a] < names_[b]; });
+  for (std::size_t i = 1; i < sorted_.size(); ++i)
+    if (names_[sorted_[i]] == names_[sorted_[i - 1]]) fail("entry " + quoted(names_[sorted_[i]]) + " is there twice");
 }
 
 std::size_t ZipFile::find(std::string_view name) const {
-  return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
+  const auto at = std::lower_bound(sorted_.begin(), sorted_.end(), name,
+                                   [&](std::size_t entry, std::string_view wanted) { return names_[entry] < wanted; });
+  return at != sorted_.end() && names_[*at] == name ? *at : names_.size();
 }
 
 std::vector<std::uint8_t> ZipFile::read(std::string_view name) const {

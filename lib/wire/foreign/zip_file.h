@@ -12,7 +12,7 @@ struct zip;
 namespace afore::wire {
 
 inline constexpr std::uint64_t kMaxZipBytes = std::uint64_t{1} << 32;  // of all entries together
-inline constexpr std::int64_t kMaxZipEntries = 4096;
+inline constexpr std::int64_t kMaxZipEntries = std::int64_t{1} << 18;  // a dump has one or two for each forward pass
 
 class ZipFile {
  public:
@@ -39,6 +39,7 @@ class ZipFile {
   std::unique_ptr<zip, Close> archive_;
   std::vector<std::string> names_;
   std::vector<std::uint64_t> sizes_;
+  std::vector<std::size_t> sorted_;  // entries by name
 };
 
 }  // namespace afore::wire
