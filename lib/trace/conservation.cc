@@ -3,15 +3,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "util/error.h"
 
 namespace afore::trace {
+namespace {
+
+constexpr std::int64_t kMostAssignments = std::int64_t{1} << 53;  // what a record can say
+
+}  // namespace
 
 TokenCount tokens_of(std::span<const std::int64_t> counts, std::int64_t top_k, bool allow_drop,
                      const std::string& place) {
-  const std::int64_t sum = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  std::int64_t sum = 0;
+  for (const std::int64_t count : counts) {
+    sum += count;  // both at most 2^53
+    if (sum > kMostAssignments) throw Error(ErrorKind::data, place + ": the counts sum to more than 2^53");
+  }
   const auto most = std::max_element(counts.begin(), counts.end());
   if (allow_drop) {
     const std::int64_t tokens = std::max((sum + top_k - 1) / top_k, *most);

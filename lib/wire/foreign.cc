@@ -58,41 +58,6 @@ void read_sequence_lengths(JsonValue list, RoutingIdsMeta& meta) {
   }
 }
 
-// Adds one [layer][expert] table to `sums`; the first one sets the shape.
-void add_table(JsonValue table, std::vector<std::vector<std::int64_t>>& sums, bool first) {
-  table.expect(JsonType::array);
-  if (table.size() == 0) table.fail("there are no layers");
-  if (first) sums.resize(table.size());
-  if (table.size() != sums.size())
-    table.fail("ragged: " + std::to_string(table.size()) + " layers, before " + std::to_string(sums.size()));
-  std::size_t layer = 0;
-  for (const JsonValue row : table) {
-    row.expect(JsonType::array);
-    if (row.size() == 0) row.fail("there are no experts");
-    std::vector<std::int64_t>& counts = sums[layer++];
-    const std::size_t experts = first && layer == 1 ? row.size() : sums[0].size();
-    if (row.size() != experts)
-      row.fail("ragged: " + std::to_string(row.size()) + " experts, before " + std::to_string(experts));
-    counts.resize(experts);
-    std::size_t expert = 0;
-    for (const JsonValue cell : row) {
-      std::int64_t& sum = counts[expert++];
-      sum += cell.integral(0, kMaxInteger, "count");  // both at most 2^53
-      if (sum > kMaxInteger) cell.fail("the counts of this expert sum to more than 2^53");
-    }
-  }
-}
-
-void check_row_sums(JsonValue table, const LogicalCount& result) {
-  for (std::size_t layer = 0; layer < result.counts.size(); ++layer) {
-    std::int64_t sum = 0;
-    for (const std::int64_t count : result.counts[layer]) {
-      sum += count;
-      if (sum > kMaxInteger) table.fail("the counts of layer row " + std::to_string(layer) + " sum to more than 2^53");
-    }
-  }
-}
-
 }  // namespace
 
 RoutingIdsMeta parse_routing_ids_meta(std::string_view text, const std::string& source_name) {
@@ -109,28 +74,6 @@ RoutingIdsMeta parse_routing_ids_meta(std::string_view text, const std::string& 
   else file.value().fail("neither requests nor seq_lens says where requests begin");
   if (meta.requests.empty()) file.value().fail("there are no requests");
   return meta;
-}
-
-LogicalCount parse_logical_count(std::string_view text, const std::string& source_name) {
-  JsonTree tree;
-  ObjectReader file(tree.parse(text, source_name));
-  const JsonValue table = file.required("logical_count");
-  table.expect(JsonType::array);
-  if (table.size() == 0) table.fail("the list is empty");
-  LogicalCount result;
-  const JsonValue head = *table.begin();
-  const bool steps = head.type() == JsonType::array && head.size() > 0 && (*head.begin()).type() == JsonType::array;
-  if (!steps) {
-    add_table(table, result.counts, true);
-  } else {
-    bool first = true;
-    for (const JsonValue step : table) {
-      add_table(step, result.counts, first);
-      first = false;
-    }
-  }
-  check_row_sums(table, result);
-  return result;
 }
 
 }  // namespace afore::wire

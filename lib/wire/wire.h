@@ -107,9 +107,4 @@ std::vector<TracedRequest> parse_azure_csv(std::vector<std::uint8_t> bytes, cons
 // Mooncake, one line: timestamp (ms), input_length, output_length; hash_ids are not read.
 TracedRequest parse_mooncake_line(std::string_view line, const std::string& source_name, std::int64_t line_number);
 
-struct LogicalCount {  // SGLang {"logical_count": [[...]]} 2-D or 3-D; 3-D is summed over its first axis
-  std::vector<std::vector<std::int64_t>> counts;  // [layer][expert], dense rows included
-};
-LogicalCount parse_logical_count(std::string_view text, const std::string& source_name);
-
 }  // namespace afore::wire

@@ -28,6 +28,7 @@ TEST(Conservation, WholeTokens) {
 TEST(Conservation, RefusesWhatNoRunCanHaveCounted) {
   EXPECT_EQ(message_of({2, 1}, 2), "f.json: layer 3: 3 assignments are not a multiple of top 2");
   EXPECT_EQ(message_of({3, 1}, 2), "f.json: layer 3: expert 0 has 3 assignments of 2 tokens");
+  EXPECT_EQ(message_of({std::int64_t{1} << 53, 2}, 2), "f.json: layer 3: the counts sum to more than 2^53");
 }
 
 TEST(Conservation, LostAssignmentsAreCounted) {

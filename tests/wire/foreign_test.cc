@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "util/line_io.h"
+#include "wire/foreign/sglang_json.h"
 #include "wire_test_util.h"
 
 namespace afore::wire {
@@ -93,20 +94,25 @@ TEST(RoutingIdsMetaFile, RealFiles) {
   EXPECT_GE(files, 8);
 }
 
+CountsFile sglang_counts(const std::string& table) {
+  return std::get<CountsFile>(parse_sglang_json("{\"logical_count\":" + table + "}", "c.json"));
+}
+
 std::string count_error(const std::string& table) {
-  return error_of([&] { parse_logical_count("{\"logical_count\":" + table + "}", "c.json"); });
+  return error_of([&] { sglang_counts(table); });
 }
-
-std::vector<std::vector<std::int64_t>> counts_of(const std::string& table) {
-  return parse_logical_count("{\"logical_count\":" + table + "}", "c.json").counts;
-}
-
-using Table = std::vector<std::vector<std::int64_t>>;
 
 TEST(LogicalCountFile, TwoAndThreeDimensions) {
-  EXPECT_EQ(counts_of("[[0.0,1.0],[2,3e2]]"), (Table{{0, 1}, {2, 300}}));
-  EXPECT_EQ(counts_of("[[[1,2],[3,4]],[[10,20],[30,40]]]"), (Table{{11, 22}, {33, 44}}));
-  EXPECT_EQ(counts_of("[[10000000.0,4503599627370496.0]]"), (Table{{10'000'000, 4503599627370496}}));
+  const CountsFile sum = sglang_counts("[[0.0,1.0],[2,3e2]]");
+  EXPECT_EQ(sum.steps, 1);
+  EXPECT_EQ(sum.counts, (std::vector<std::int64_t>{0, 1, 2, 300}));
+  const CountsFile steps = sglang_counts("[[[1,2],[3,4]],[[10,20],[30,40]],[[0,0],[0,0]]]");
+  EXPECT_EQ(steps.steps, 3);
+  EXPECT_EQ(steps.rows, 2);
+  EXPECT_EQ(steps.cells, 2);
+  EXPECT_EQ(steps.counts, (std::vector<std::int64_t>{1, 2, 3, 4, 10, 20, 30, 40, 0, 0, 0, 0}));
+  EXPECT_EQ(sglang_counts("[[10000000.0,4503599627370496.0]]").counts,
+            (std::vector<std::int64_t>{10'000'000, 4503599627370496}));
 }
 
 TEST(LogicalCountFile, Errors) {
@@ -116,31 +122,30 @@ TEST(LogicalCountFile, Errors) {
   EXPECT_EQ(count_error("[[1,NaN]]"), "c.json: /logical_count/0/1: NaN is not a JSON number");
   EXPECT_EQ(count_error("[[1,1e400]]"), "c.json: /logical_count/0/1: the number is too large");
   EXPECT_EQ(count_error("[[1,1e300]]"), "c.json: /logical_count/0/1: count is beyond 2^53");
-  EXPECT_EQ(count_error("[[1,2],[3]]"), "c.json: /logical_count/1: ragged: 1 experts, before 2");
-  EXPECT_EQ(count_error("[[[1,2]],[[3,4],[5,6]]]"), "c.json: /logical_count/1: ragged: 2 layers, before 1");
-  EXPECT_EQ(count_error("[[[1,2]],[[3]]]"), "c.json: /logical_count/1/0: ragged: 1 experts, before 2");
-  EXPECT_EQ(count_error("[[[1,2]],[3,4]]"), "c.json: /logical_count/1: ragged: 2 layers, before 1");
+  EXPECT_EQ(count_error("[[1,2],[3]]"), "c.json: /logical_count/1: ragged: 1 entries, before 2");
+  EXPECT_EQ(count_error("[[[1,2]],[[3,4],[5,6]]]"), "c.json: /logical_count/1: ragged: 2 entries, before 1");
+  EXPECT_EQ(count_error("[[[1,2]],[[3]]]"), "c.json: /logical_count/1/0: ragged: 1 entries, before 2");
+  EXPECT_EQ(count_error("[[[1,2]],[3,4]]"), "c.json: /logical_count/1: ragged: 2 entries, before 1");
   EXPECT_EQ(count_error("[[1,2],3]"), "c.json: /logical_count/1: expected an array, found an integer");
   EXPECT_EQ(count_error("[[1,\"2\"]]"), "c.json: /logical_count/0/1: expected an integer, found a string");
   EXPECT_EQ(count_error("[]"), "c.json: /logical_count: the list is empty");
-  EXPECT_EQ(count_error("[[]]"), "c.json: /logical_count/0: there are no experts");
-  EXPECT_EQ(count_error("[[9007199254740992,1]]"),
-            "c.json: /logical_count: the counts of layer row 0 sum to more than 2^53");
-  EXPECT_EQ(count_error("[[[9007199254740992]],[[1]]]"),
-            "c.json: /logical_count/1/0/0: the counts of this expert sum to more than 2^53");
-  EXPECT_EQ(error_of([&] { parse_logical_count("{}", "c.json"); }), "c.json: /logical_count: the key is missing");
+  EXPECT_EQ(count_error("[[]]"), "c.json: /logical_count/0: the list is empty");
+  EXPECT_EQ(count_error("[1,2]"),
+            "c.json: /logical_count: the counts have 1 dimensions, not [layers][experts] or [steps][layers][experts]");
 }
 
 TEST(LogicalCountFile, RealFiles) {
   const std::filesystem::path root = real_inputs();
   if (root.empty()) GTEST_SKIP() << "skipped: no real inputs (AFORE_SHARED)";
   for (const char* file : {"decode_in2000out100.json", "prefill_in1024.json"}) {
-    const Table counts = parse_logical_count(text_of(root / "data/sglang_dsv3" / file), file).counts;
-    ASSERT_EQ(counts.size(), 61u);
+    const auto table = parse_sglang_json(text_of(root / "data/sglang_dsv3" / file), file);
+    const CountsFile& counts = std::get<CountsFile>(table);
+    ASSERT_EQ(counts.rows, 61);
+    ASSERT_EQ(counts.cells, 256);
     std::int64_t total = 0;
-    for (std::size_t layer = 0; layer < counts.size(); ++layer) {
-      ASSERT_EQ(counts[layer].size(), 256u);
-      const std::int64_t sum = std::accumulate(counts[layer].begin(), counts[layer].end(), std::int64_t{0});
+    for (std::int64_t layer = 0; layer < counts.rows; ++layer) {
+      const auto row = counts.counts.begin() + layer * counts.cells;
+      const std::int64_t sum = std::accumulate(row, row + counts.cells, std::int64_t{0});
       EXPECT_EQ(sum == 0, layer < 3) << layer;  // the first three layers of this model are dense
       total += sum;
     }

@@ -64,10 +64,10 @@ ForeignTable load_sglang(const ImportOptions& o) {
   return wire::join_ranks(std::move(routing), o.inputs);
 }
 
-CountsFile load_csv(const ImportOptions& o) {
+CountsFile load_csv(const ImportOptions& o, const ModelSpec& model) {
   std::vector<std::pair<std::string, std::vector<std::uint8_t>>> files;
   for (const std::string& path : o.inputs) files.emplace_back(path, read_file_bytes(path, std::size_t{256} << 20));
-  return wire::parse_counts_csv(std::move(files));
+  return wire::parse_counts_csv(std::move(files), model.experts == kAbsent ? 0 : model.experts);
 }
 
 CountsFile load_vllm(const ImportOptions& o) {
@@ -197,7 +197,7 @@ ForeignTable load_by_format(const ImportOptions& o, const ModelSpec& model) {
       throw Error(ErrorKind::data, path + ": the file has a map, not counts", "--from sglang");
     return std::get<CountsFile>(std::move(table));
   }
-  if (o.from == "sglang-csv") return load_csv(o);
+  if (o.from == "sglang-csv") return load_csv(o, model);
   if (o.from == "vllm") return load_vllm(o);
   if (o.from == "vllm-map") return load_map(o, wire::MapTarget::vllm);
   if (o.from == "trtllm") return load_trtllm(o);

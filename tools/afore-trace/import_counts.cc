@@ -78,8 +78,8 @@ wire::CountsFile summed(const wire::CountsFile& file, const std::string& name) {
   for (std::size_t i = 0; i < file.counts.size(); ++i) {
     std::int64_t& total = sum.counts[i % size];
     total += file.counts[i];  // both at most 2^53
-    if (total > (std::int64_t{1} << 53) / file.cells)
-      throw Error(ErrorKind::data, name + ": the counts of a layer sum to more than 2^53");
+    if (total > std::int64_t{1} << 53)
+      throw Error(ErrorKind::data, name + ": the counts of an expert sum to more than 2^53");
   }
   return sum;
 }
@@ -99,6 +99,14 @@ void write_target(RecordSink& out, const Job& job, std::int64_t step, std::size_
   demand.dropped = tokens.dropped;
   demand.counts.assign(counts.begin(), counts.end());
   out.write_line(wire::to_json(demand));
+}
+
+// Before a line goes out: what is refused leaves nothing half written.
+void check_all(const Job& job) {
+  const bool allow_drop = job.options.allow_drop;
+  for (std::int64_t step = 0; step < job.file.steps; ++step)
+    for (std::size_t l = 0; l < job.rows.size(); ++l)
+      trace::tokens_of(job.counts(step, job.rows[l]), job.model.top_k, allow_drop, place_of(job, step, l));
 }
 
 bool idle(const Job& job, std::int64_t step) {
@@ -155,7 +163,6 @@ void write_samples(RecordSink& out, const Job& job) {
   std::vector<Rng> streams;
   for (std::size_t l = 0; l < job.rows.size(); ++l) {
     const auto counts = job.counts(0, job.rows[l]);
-    trace::tokens_of(counts, job.model.top_k, false, place_of(job, 0, l));
     weights.emplace_back(counts.begin(), counts.end());
     for (std::size_t m = 0; m < microbatches; ++m)
       streams.emplace_back(static_cast<std::uint64_t>(o.seed), fmt::format("sample/{}/{}", job.model.moe_layers[l], m));
@@ -223,6 +230,7 @@ void import_counts(const ImportOptions& o, const wire::CountsFile& counts, const
   const wire::CountsFile total = form == Form::steps ? wire::CountsFile{} : summed(counts, name);
   Job job{o, form == Form::steps ? counts : total, warmup, form, {}, {}, {}, name};
   resolve_model(job, model);
+  check_all(job);
   warn_of_unknown_sizes(job.model);
   if (!job.dense_rows.empty() && model.moe_layers.empty())
     warn(fmt::format("{}: dropped dense layers without any assignment: {}", name, names(job.dense_rows)));

@@ -48,6 +48,23 @@ void import_passes(const ImportOptions& o, const RoutingFile& routing, const Mod
   import_counts(o, counts, model, warmup);
 }
 
+// The first rows of a request are its prompt's: what is decoded begins behind them, a prefill ends with them. Where no
+// response says how long its prompt was, all rows serve for either.
+void add_requests(const ImportOptions& o, const RoutingFile& routing, RoutingInputs& inputs) {
+  for (const RoutingFile::Span& span : routing.spans) {
+    const std::int64_t prompt = span.prompt_tokens;
+    std::int64_t first = span.offset, tokens = span.tokens;
+    if (o.concurrent > 0) first += prompt, tokens -= prompt;
+    else if (prompt > 0) tokens = prompt;
+    if (tokens <= 0) continue;
+    inputs.requests.push_back({0, o.concurrent > 0 ? prompt : 0, tokens, first});
+    inputs.rows += tokens;
+  }
+  if (inputs.requests.empty())
+    throw Error(ErrorKind::data, o.inputs[0] + ": no response has a token beyond its prompt",
+                "--prefill-chunk reads prompts");
+}
+
 // Requests, batched anew like those of routing-ids files.
 void import_requests_routing(const ImportOptions& o, const RoutingFile& routing, const ModelSpec& flags) {
   const std::string& name = o.inputs[0];
@@ -75,10 +92,7 @@ void import_requests_routing(const ImportOptions& o, const RoutingFile& routing,
   const trace::RoutingShape shape{routing.tokens, static_cast<int>(layers.rows.size()), static_cast<int>(routing.top_k),
                                   static_cast<int>(flags.experts)};
   inputs.tables.emplace_back(std::move(ids), shape, name);
-  for (const RoutingFile::Span& span : routing.spans) {
-    inputs.requests.push_back({0, span.prompt_tokens, span.tokens, span.offset});
-    inputs.rows += span.tokens;
-  }
+  add_requests(o, routing, inputs);
   import_routing(o, std::move(inputs));
 }
 

@@ -6,6 +6,7 @@
 
 #include "util/error.h"
 #include "wire/foreign/check_map.h"
+#include "wire/json_tree.h"
 
 namespace afore::wire {
 
@@ -52,9 +53,11 @@ CountsFile to_logical(CountsFile counts, const std::vector<std::int64_t>& map, s
   logical.counts.assign(static_cast<std::size_t>(counts.steps * counts.rows * experts), 0);
   for (std::int64_t step = 0; step < counts.steps; ++step)
     for (std::int64_t row = 0; row < counts.rows; ++row)
-      for (std::int64_t slot = 0; slot < counts.cells; ++slot)
-        logical.counts[(step * counts.rows + row) * experts + map[row * counts.cells + slot]] +=
-            counts.counts[(step * counts.rows + row) * counts.cells + slot];
+      for (std::int64_t slot = 0; slot < counts.cells; ++slot) {
+        std::int64_t& sum = logical.counts[(step * counts.rows + row) * experts + map[row * counts.cells + slot]];
+        sum += counts.counts[(step * counts.rows + row) * counts.cells + slot];  // both at most 2^53
+        if (sum > kMaxInteger) throw Error(ErrorKind::data, source + ": the counts of an expert sum to more than 2^53");
+      }
   return logical;
 }
 

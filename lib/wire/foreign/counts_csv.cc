@@ -1,5 +1,7 @@
 #include "wire/foreign/counts_csv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "util/error.h"
@@ -35,30 +37,44 @@ std::vector<Cell> cells_of(const CsvTable& table) {
 
 }  // namespace
 
-CountsFile parse_counts_csv(std::vector<std::pair<std::string, std::vector<std::uint8_t>>> files) {
+CountsFile parse_counts_csv(std::vector<std::pair<std::string, std::vector<std::uint8_t>>> files,
+                            std::int64_t experts) {
   std::vector<std::vector<Cell>> parts;
-  CountsFile counts;
-  counts.axis = LayerAxis::hidden;
-  counts.steps = 1;
+  std::int64_t rows = 0, largest = -1;
   for (auto& [name, bytes] : files) {
     const CsvTable table(std::move(bytes), name);
     for (const Cell& cell : parts.emplace_back(cells_of(table))) {
-      counts.rows = std::max(counts.rows, cell.layer + 1);
-      counts.cells = std::max(counts.cells, cell.expert + 1);
+      rows = std::max(rows, cell.layer + 1);
+      largest = std::max(largest, cell.expert);
     }
     if (parts.back().empty()) throw Error(ErrorKind::data, name + ": there are no counts");
   }
-  if (counts.rows * counts.cells > kMaxTableCells)
-    throw Error(ErrorKind::data, files[0].first + ": too many layers and experts");
-  counts.counts.assign(static_cast<std::size_t>(counts.rows * counts.cells), 0);
+  const std::string& first = files[0].first;
+  if (experts > 0 && largest >= experts)
+    throw Error(ErrorKind::data, fmt::format("{}: a count of expert {}, there are {}", first, largest, experts),
+                "is --experts or --model the right one?");
+  const std::int64_t cells = experts > 0 ? experts : largest + 1;
+  if (rows * cells > kMaxTableCells) throw Error(ErrorKind::data, first + ": too many layers and experts");
+  CountsFile counts;
+  counts.axis = LayerAxis::hidden;
+  counts.steps = 1;
+  counts.rows = rows;
+  counts.cells = cells;
+  counts.experts = cells;
+  counts.counts.assign(static_cast<std::size_t>(rows * cells), 0);
+  std::vector<std::uint8_t> said(counts.counts.size(), 0);
   for (std::size_t part = 0; part < parts.size(); ++part)
     for (const Cell& cell : parts[part]) {
-      std::int64_t& sum = counts.counts[cell.layer * counts.cells + cell.expert];
+      said[cell.layer * cells + cell.expert] = 1;
+      std::int64_t& sum = counts.counts[cell.layer * cells + cell.expert];
       sum += cell.count;
       if (sum > kMaxInteger)
         throw Error(ErrorKind::data, files[part].first + ": the counts of an expert sum to more than 2^53");
     }
-  counts.experts = counts.cells;
+  if (experts == 0 && std::find(said.begin(), said.end(), 0) != said.end())
+    throw Error(ErrorKind::usage,
+                first + ": not every layer has a count of every expert, so how many there are is open",
+                "give --model PRESET or --experts N");
   return counts;
 }
 

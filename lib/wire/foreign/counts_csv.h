@@ -9,8 +9,9 @@
 
 namespace afore::wire {
 
-// The files of all ranks, summed. A pair (layer, expert) stands once per file; absent ones count 0, so that the number
-// of experts is one more than the largest id of any file. Error{data}.
-CountsFile parse_counts_csv(std::vector<std::pair<std::string, std::vector<std::uint8_t>>> files);
+// The files of all ranks, summed. A pair (layer, expert) stands once per file, absent ones count 0. `experts` 0: as
+// many as the largest id says, if every layer has a count of each (SGLang writes them all). Error{data}; Error{usage}
+// where the number of experts is open.
+CountsFile parse_counts_csv(std::vector<std::pair<std::string, std::vector<std::uint8_t>>> files, std::int64_t experts);
 
 }  // namespace afore::wire

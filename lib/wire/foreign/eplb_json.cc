@@ -22,7 +22,7 @@ std::string at(const JsonValue& value, std::int64_t row, std::int64_t expert) {
 }
 
 void compare_counts(const JsonValue& value, MapFile& map) {
-  const JsonTensor counts = read_tensor(value, 2);
+  const JsonTensor counts = read_tensor(value, 2, "count");
   if (counts.shape[0] != static_cast<std::int64_t>(map.rows.size()))
     value.fail("there are " + std::to_string(counts.shape[0]) + " layers, phy2log has " +
                std::to_string(map.rows.size()));
@@ -39,7 +39,7 @@ void compare_counts(const JsonValue& value, MapFile& map) {
 }
 
 void compare_slots(const JsonValue& value, MapFile& map) {
-  const JsonTensor table = read_tensor(value, 3, -1);
+  const JsonTensor table = read_tensor(value, 3, "slot", -1);
   if (table.shape[0] != static_cast<std::int64_t>(map.rows.size()))
     value.fail("there are " + std::to_string(table.shape[0]) + " layers, phy2log has " +
                std::to_string(map.rows.size()));
@@ -70,7 +70,7 @@ std::variant<MapFile, CountsFile> parse_eplb_json(std::string_view text, const s
   }
   const JsonValue weight = file.find("weight");
   if (!weight) file.value().fail("neither phy2log nor weight is there", "these are the tensors of EPLB");
-  JsonTensor tensor = read_tensor(weight, 2);
+  JsonTensor tensor = read_tensor(weight, 2, "weight");
   CountsFile counts;
   counts.steps = 1;
   counts.rows = tensor.shape[0];

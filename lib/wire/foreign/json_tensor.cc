@@ -17,9 +17,9 @@ int depth_of(JsonValue value) {
   return depth;
 }
 
-void append(JsonValue value, std::size_t dim, std::int64_t min, JsonTensor& tensor) {
+void append(JsonValue value, std::size_t dim, const char* noun, std::int64_t min, JsonTensor& tensor) {
   if (dim == tensor.shape.size()) {
-    tensor.values.push_back(value.integral(min, kMaxInteger, "value"));
+    tensor.values.push_back(value.integral(min, kMaxInteger, noun));
     return;
   }
   value.expect(JsonType::array);
@@ -27,12 +27,12 @@ void append(JsonValue value, std::size_t dim, std::int64_t min, JsonTensor& tens
   if (tensor.shape[dim] < 0) tensor.shape[dim] = size;
   if (size != tensor.shape[dim])
     value.fail("ragged: " + std::to_string(size) + " entries, before " + std::to_string(tensor.shape[dim]));
-  for (const JsonValue item : value) append(item, dim + 1, min, tensor);
+  for (const JsonValue item : value) append(item, dim + 1, noun, min, tensor);
 }
 
 }  // namespace
 
-JsonTensor read_tensor(JsonValue value, int dims, std::int64_t min) {
+JsonTensor read_tensor(JsonValue value, int dims, const char* noun, std::int64_t min) {
   value.expect(JsonType::array);
   const int depth = depth_of(value);
   if (dims > 0 && depth != dims)
@@ -42,7 +42,7 @@ JsonTensor read_tensor(JsonValue value, int dims, std::int64_t min) {
                " are read");
   JsonTensor tensor;
   tensor.shape.assign(static_cast<std::size_t>(depth), -1);
-  append(value, 0, min, tensor);
+  append(value, 0, noun, min, tensor);
   return tensor;
 }
 

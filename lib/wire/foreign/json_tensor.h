@@ -13,7 +13,8 @@ struct JsonTensor {
 };
 
 // `dims`: how many there must be; 0 takes any from 1 to 4. Integral floats count, as dumps of float tensors have them.
-// Error{data} naming the JSON path: no array, ragged, empty, a value outside [min, 2^53].
-JsonTensor read_tensor(JsonValue value, int dims, std::int64_t min = 0);
+// Error{data} naming the JSON path: no array, ragged, empty, a value outside
+// [min, 2^53], which messages call `noun`.
+JsonTensor read_tensor(JsonValue value, int dims, const char* noun, std::int64_t min = 0);
 
 }  // namespace afore::wire

@@ -78,7 +78,7 @@ void RoutedExperts::read_line(std::string_view line, std::int64_t line_number) {
   const std::string place = source_ + ":" + std::to_string(line_number) + ": " + found.value.path();
   const std::string id = id_of(response, line_number);
   if (found.value.type() == JsonType::array) {
-    const JsonTensor tensor = read_tensor(found.value, 3, -1);
+    const JsonTensor tensor = read_tensor(found.value, 3, "expert", -1);
     add(tensor.shape, tensor.values, LayerAxis::moe, id, found.prompt_tokens, place);
     return;
   }

@@ -20,7 +20,7 @@ std::variant<MapFile, CountsFile> parse_sglang_json(std::string_view text, const
     file.value().fail("neither physical_to_logical_map nor logical_count is there",
                       "--init-expert-location takes one of them");
   }
-  JsonTensor tensor = read_tensor(table, 0);
+  JsonTensor tensor = read_tensor(table, 0, "count");
   if (tensor.shape.size() < 2 || tensor.shape.size() > 3)
     table.fail("the counts have " + std::to_string(tensor.shape.size()) + " dimensions, not [layers][experts] or " +
                "[steps][layers][experts]");

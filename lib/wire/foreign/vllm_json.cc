@@ -105,7 +105,7 @@ CountsFile parse_vllm_window(std::string_view text, const std::string& source) {
                 "windows of physical loads are arrays under these names, or the array alone");
     map = file.find("physical_to_logical_map");
   }
-  JsonTensor tensor = read_tensor(loads, 0);
+  JsonTensor tensor = read_tensor(loads, 0, "load");
   if (tensor.shape.size() < 2 || tensor.shape.size() > 3)
     loads.fail("the loads have " + std::to_string(tensor.shape.size()) +
                " dimensions, not [layers][physical experts] or [window][layers][physical experts]");
@@ -117,7 +117,7 @@ CountsFile parse_vllm_window(std::string_view text, const std::string& source) {
   counts.cells = tensor.shape.back();
   counts.counts = std::move(tensor.values);
   if (map) {
-    JsonTensor rows = read_tensor(map, 2);
+    JsonTensor rows = read_tensor(map, 2, "expert");
     if (rows.shape[0] != counts.rows || rows.shape[1] != counts.cells)
       map.fail("the map is " + std::to_string(rows.shape[0]) + " x " + std::to_string(rows.shape[1]) +
                ", the loads are of " + std::to_string(counts.rows) + " x " + std::to_string(counts.cells));
