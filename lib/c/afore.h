@@ -87,8 +87,8 @@ typedef struct afore_config {
   int32_t eplb_duplicates; /* 0: never two replicas of an expert on one worker; 1 */
 } afore_config;
 
-/* Fills all of `config`: sizes of the model preset (docs/metrics.md "Model presets"; NULL: none), defaults for the rest.
- * Strings and lists it points to live as long as the library is loaded. */
+/* Fills all of `config`: sizes of the model preset (docs/metrics.md "Model presets"; NULL: none), defaults for the
+ * rest. Strings and lists it points to live as long as the library is loaded. */
 AFORE_API int afore_config_init_sized(afore_config* config, uint32_t struct_size, const char* preset);
 static inline int afore_config_init(afore_config* config, const char* preset) {
   return afore_config_init_sized(config, (uint32_t)sizeof(afore_config), preset);
@@ -140,10 +140,10 @@ typedef struct afore_plan {
   int64_t ffn_ns_before; /* best without copies */
   int64_t ffn_ns;
   int64_t ffn_bound_ns;
-  int64_t gain_ns;      /* what the objective gains, less exposed_ns */
-  int64_t migration_ns; /* until the last copy ends */
-  int64_t window_ns;    /* time that hides copies */
-  int64_t exposed_ns;   /* of copies that the target waits for, beyond the window */
+  int64_t gain_ns;       /* what the objective gains, less exposed_ns */
+  int64_t migration_ns;  /* until the last copy ends */
+  int64_t window_ns;     /* time that hides copies */
+  int64_t exposed_ns;    /* of copies that the target waits for, beyond the window */
   int64_t completion_ns; /* until the last worker is done, with what earlier targets left it; -1: not known */
 } afore_plan;
 

@@ -1,1 +1,0 @@
-#include "c/afore.h"
