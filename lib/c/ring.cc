@@ -50,6 +50,7 @@ Clock::time_point deadline_in(std::int64_t timeout_ns) {
 int publish(afore_ring& ring, const afore_plan* plan, std::int64_t timeout_ns) {
   refuse_unless(plan != nullptr, AFORE_E_ARGUMENT, "plan is null");
   refuse_unless(timeout_ns >= 0, AFORE_E_ARGUMENT, "timeout_ns is below 0");
+  ring.bytes.reserve(ring.ring.options().cell_bytes);  // once
   write_image(*plan, ring.bytes);
   refuse_unless(ring.ring.cells_for(ring.bytes.size()) == 1, AFORE_E_CAPACITY,
                 "the plan is larger than the ring's max_plan_bytes");
@@ -93,7 +94,7 @@ int take(ByteRing& ring, int reader, const Buffer& buffer, std::int64_t timeout_
     refuse_unless(!ring.lost(reader), AFORE_E_LOST, "the reader was dropped by the producer");
     ByteRing::Range range = ring.range(reader);
     const bool found = range.at < range.end;
-    const int status = found ? read(ring, range, buffer, out) : AFORE_E_TIMEOUT;
+    const int status = found ? read(ring, range, buffer, out) : int{AFORE_E_TIMEOUT};
     ring.finish(reader, range);
     if (found) return status;
     if (deadline == Clock::time_point{}) deadline = deadline_in(timeout_ns);
