@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "engine.h"
