@@ -128,7 +128,7 @@ Times measure(const Size& size, const char* policy) {
   return times;
 }
 
-std::string both(const std::vector<std::int64_t>& ns) {
+std::string both(std::vector<std::int64_t> ns) {
   return fmt::format("{:.2f}\t{:.2f}", static_cast<double>(*quantile(ns, 0.5)) / 1e3,
                      static_cast<double>(*quantile(ns, 0.99)) / 1e3);
 }
