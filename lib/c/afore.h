@@ -8,8 +8,8 @@
  * Threads: an object is used by one thread at a time; different objects by different threads at will. A ring has one
  * thread for its producer and one for each reader, and these may use one handle at the same time.
  *
- * Versions: a struct that crosses the interface says its size first. Fields are added at the end only, a caller of an
- * older header gets what it knows, and what a smaller config lacks is as afore_config_init() sets it. */
+ * Versions: afore_config and afore_plan say their size first. Fields are added at their end only, a caller of an older
+ * header gets what it knows, and what a smaller config lacks is as afore_config_init() sets it. */
 #ifndef AFORE_H
 #define AFORE_H
 

@@ -10,6 +10,7 @@
 namespace {
 
 thread_local std::size_t calls = 0;
+thread_local std::int64_t left = -1;  // allocations until one fails; below 0: none does
 
 [[gnu::noinline]] void* allocate_or_null(std::size_t size, std::size_t alignment) {
   ++calls;
@@ -18,6 +19,7 @@ thread_local std::size_t calls = 0;
 }
 
 [[gnu::noinline]] void* allocate(std::size_t size, std::size_t alignment = 1) {
+  if (left >= 0 && left-- == 0) throw std::bad_alloc();
   if (void* memory = allocate_or_null(size, alignment)) return memory;
   throw std::bad_alloc();
 }
@@ -106,6 +108,44 @@ TEST(Allocations, TheRingMakesNone) {
     EXPECT_EQ(made_after_first, 0u);
   }
   std::free(memory);
+}
+
+// Whichever allocation fails: a code, and a planner that says that it is broken rather than going on from half a plan.
+TEST(Allocations, WithoutMemoryThereIsACode) {
+  const Targets targets;
+  const afore_config config = testing::config_of("afore-tiny", 4);
+  const auto failing = [&](std::int64_t at, auto call) {
+    left = at;
+    const int status = call();
+    left = -1;
+    return status;
+  };
+  int creates = 0, plans = 0;
+  for (std::int64_t at = 0;; ++at) {
+    afore_planner* planner = nullptr;
+    const int status = failing(at, [&] { return afore_planner_create(&config, &planner); });
+    const testing::PlannerPtr end(planner);
+    if (status == AFORE_OK) break;
+    ASSERT_EQ(status, AFORE_E_MEMORY);
+    ASSERT_EQ(planner, nullptr);
+    ++creates;
+  }
+  for (std::int64_t at = 0;; ++at) {
+    const testing::PlannerPtr planner = testing::make_planner(config);
+    afore_plan out = testing::empty_plan();
+    const auto plan = [&] {
+      return afore_planner_plan(planner.get(), 0, 1, 0, 300, targets.counts[0].data(), 0, &out);
+    };
+    const int status = failing(at, plan);
+    if (status == AFORE_OK) break;
+    ASSERT_EQ(status, AFORE_E_MEMORY);
+    EXPECT_EQ(testing::text(planner.get()), "no memory is left");
+    const int then = plan();
+    ASSERT_TRUE(then == AFORE_E_STATE || then == AFORE_OK) << then;  // it may have failed before the plan began
+    ++plans;
+  }
+  EXPECT_GT(creates, 5);
+  EXPECT_GT(plans, 5);
 }
 
 }  // namespace
