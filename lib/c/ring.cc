@@ -107,11 +107,15 @@ int take(ByteRing& ring, int reader, const Buffer& buffer, std::int64_t timeout_
 }
 
 // Errors{data} of the ring itself say that its memory is damaged.
+template <class Status>
+Status damaged_if_data(Status status) {
+  return status == AFORE_E_DATA ? Status{AFORE_E_DAMAGED} : status;
+}
+
 template <class Call>
 auto on_ring(afore_ring* ring, Call&& call) noexcept -> decltype(call() + 0) {
   if (ring == nullptr) return thread_error().fail(AFORE_E_ARGUMENT, "ring is null");
-  const auto status = guarded(thread_error(), AFORE_E_DAMAGED, call);
-  return status == AFORE_E_DATA ? AFORE_E_DAMAGED : status;
+  return damaged_if_data(guarded(thread_error(), AFORE_E_DAMAGED, call));
 }
 
 void check_reader(const afore_ring& ring, std::int32_t reader) {
@@ -147,13 +151,12 @@ int afore_ring_init(void* memory, int64_t memory_bytes, int32_t capacity, int32_
 }
 
 int afore_ring_attach(void* memory, int64_t memory_bytes, afore_ring** ring) {
-  const int status = guarded(thread_error(), AFORE_E_ARGUMENT, [&] {
+  return afore::c::damaged_if_data(guarded(thread_error(), AFORE_E_ARGUMENT, [&] {
     refuse_unless(ring != nullptr, AFORE_E_ARGUMENT, "ring is null");
     *ring = nullptr;
     *ring = new afore_ring(afore::ByteRing::attach(afore::c::checked(memory, memory_bytes)));
     return AFORE_OK;
-  });
-  return status == AFORE_E_DATA ? AFORE_E_DAMAGED : status;
+  }));
 }
 
 void afore_ring_detach(afore_ring* ring) { delete ring; }
