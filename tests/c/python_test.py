@@ -79,10 +79,12 @@ class PlannerTest(unittest.TestCase):
         weights = [[90, 132, 40, 61, 104, 165, 39, 4, 73, 56, 183, 86],
                    [20, 107, 104, 64, 19, 197, 187, 157, 172, 86, 16, 27]]
         phy2log, log2phy, count = afore.place_eplb(weights, 16, 4, 2, 8)
-        self.assertEqual(phy2log, [[5, 6, 5, 7, 8, 4, 3, 4, 10, 9, 10, 2, 0, 1, 11, 1],
-                                   [7, 10, 6, 8, 6, 11, 8, 9, 2, 4, 5, 1, 5, 0, 3, 1]])
-        self.assertEqual(log2phy[0][5], [0, 2, -1, -1, -1])
-        self.assertEqual(sum(count[1]), 16)
+        self.assertEqual(phy2log.tolist(), [[5, 6, 5, 7, 8, 4, 3, 4, 10, 9, 10, 2, 0, 1, 11, 1],
+                                            [7, 10, 6, 8, 6, 11, 8, 9, 2, 4, 5, 1, 5, 0, 3, 1]])
+        self.assertEqual(log2phy.tolist()[0][5], [0, 2, -1, -1, -1])
+        self.assertEqual(sum(count.tolist()[1]), 16)
+        lying = memoryview(array("d", weights[0] + weights[1])).cast("B").cast("d", [2, 12])
+        self.assertEqual(afore.place_eplb(lying, 16, 4, 2, 8)[0], phy2log)
         with self.assertRaises(afore.AforeError):
             afore.place_eplb(weights, 11, 4, 2, 8)
 

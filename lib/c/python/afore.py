@@ -13,6 +13,7 @@ object; a call gives up the interpreter's lock. docs/embedding.md is the guide.
 
 import ctypes
 import ctypes.util
+import math
 import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_uint32, c_void_p
 
@@ -235,19 +236,23 @@ class Planner(_Object):
 
 
 def place_eplb(weights, replicas, groups, nodes, workers):
-    """rebalance_experts() of DeepSeek's EPLB: weights[layers][experts] -> (physical_to_logical[layers][replicas],
-    logical_to_physical[layers][experts][replicas - experts + 1], expert_count[layers][experts])."""
-    layers, experts = len(weights), len(weights[0])
-    if any(len(row) != experts for row in weights):
-        raise ValueError("layers of different numbers of experts")
+    """rebalance_experts() of DeepSeek's EPLB: weights[layers][experts], lists or a buffer of float64, ->
+    physical_to_logical[layers, replicas], logical_to_physical[layers, experts, replicas - experts + 1] and
+    expert_count[layers, experts]: memoryviews of int32 with these shapes, for numpy or torch to take as they lie, or
+    .tolist()."""
+    try:
+        view = memoryview(weights)
+        (layers, experts), flat = view.shape, _array(view, c_double, "d")
+    except TypeError:
+        layers, experts = len(weights), len(weights[0])
+        if any(len(row) != experts for row in weights):
+            raise ValueError("layers of different numbers of experts") from None
+        flat = (c_double * (layers * experts))(*(weight for row in weights for weight in row))
     most = max(1, replicas - experts + 1)
-    flat = (c_double * (layers * experts))(*(weight for row in weights for weight in row))
-    map_ = (c_int32 * max(1, layers * replicas))()
-    where = (c_int32 * (layers * experts * most))()
-    count = (c_int32 * (layers * experts))()
-    _check(_lib.afore_place_eplb(flat, layers, experts, replicas, groups, nodes, workers, map_, where, count))
-    rows = lambda array, width: [array[i : i + width] for i in range(0, len(array), width)]
-    return rows(map_, replicas), rows(rows(where, most), experts), rows(count, experts)
+    shapes = [layers, max(1, replicas)], [layers, experts, most], [layers, experts]
+    arrays = [(c_int32 * math.prod(shape))() for shape in shapes]
+    _check(_lib.afore_place_eplb(flat, layers, experts, replicas, groups, nodes, workers, *arrays))
+    return tuple(memoryview(array).cast("B").cast("i", shape) for array, shape in zip(arrays, shapes))
 
 
 class Ring(_Object):
