@@ -101,7 +101,14 @@ bool covers_demand(std::span<const TileShare> assignment, std::span<const std::i
 
 std::vector<TokenShare> token_shares(std::span<const TileShare> assignment, std::span<const std::int64_t> counts,
                                      std::int64_t tile_tokens, const LayerPlacement& placement) {
-  std::vector<TokenShare> result(assignment.size());
+  std::vector<TokenShare> result;
+  token_shares(assignment, counts, tile_tokens, placement, result);
+  return result;
+}
+
+void token_shares(std::span<const TileShare> assignment, std::span<const std::int64_t> counts, std::int64_t tile_tokens,
+                  const LayerPlacement& placement, std::vector<TokenShare>& result) {
+  result.resize(assignment.size());
   for (std::size_t begin = 0; begin < assignment.size();) {
     const int expert = assignment[begin].expert;
     const int primary = placement.primary(expert);
@@ -124,7 +131,6 @@ std::vector<TokenShare> token_shares(std::span<const TileShare> assignment, std:
     AFORE_CHECK(left == 0, "assignment does not cover the demand");
     begin = end;
   }
-  return result;
 }
 
 std::vector<TileShare> primary_assignment(std::span<const std::int64_t> tiles, const LayerPlacement& placement) {

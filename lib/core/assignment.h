@@ -60,6 +60,9 @@ Nanos volume_bound_ns(std::int64_t tiles, std::int64_t experts, int workers, con
 // the primary the rest. Result sorted like the assignment; pairs that end with 0 tokens are kept with 0.
 std::vector<TokenShare> token_shares(std::span<const TileShare> assignment, std::span<const std::int64_t> counts,
                                      std::int64_t tile_tokens, const LayerPlacement& placement);
+// The same into `result`, whose capacity is kept.
+void token_shares(std::span<const TileShare> assignment, std::span<const std::int64_t> counts, std::int64_t tile_tokens,
+                  const LayerPlacement& placement, std::vector<TokenShare>& result);
 
 // Whether the tokens of every expert in the assignment find room by that rule, so that token_shares() can be called.
 bool covers_demand(std::span<const TileShare> assignment, std::span<const std::int64_t> counts,

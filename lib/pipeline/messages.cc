@@ -27,6 +27,23 @@ std::vector<std::int64_t> first_tokens(const Plan& plan, std::span<const TokenSh
 
 }  // namespace
 
+void find_token_shares(const Plan& plan, std::span<const std::int64_t> counts, std::int64_t tile_tokens,
+                       const LayerPlacement& placement, std::vector<TokenShare>& tokens) {
+  if (!plan.is_virtual && plan.assignment_tokens.empty())
+    return token_shares(plan.assignment, counts, tile_tokens, placement, tokens);
+  tokens.assign(plan.assignment_tokens.begin(), plan.assignment_tokens.end());
+  if (!plan.is_virtual) return;
+  // Every worker holds every expert: whole tiles in worker order, the last takes the short one.
+  std::int64_t left = 0;
+  for (std::size_t i = 0; i < plan.assignment.size(); ++i) {
+    const TileShare& share = plan.assignment[i];
+    if (i == 0 || plan.assignment[i - 1].expert != share.expert) left = counts[share.expert];
+    const std::int64_t take = std::min(left, share.tiles * tile_tokens);
+    tokens.push_back({share.expert, share.worker, take});
+    left -= take;
+  }
+}
+
 PlanPtr publish(Plan plan, const Demand& demand, std::int64_t serial, std::int64_t tile_tokens, int workers,
                 const LayerPlacement& placement) {
   auto published = std::make_shared<PublishedPlan>();
@@ -37,22 +54,8 @@ PlanPtr publish(Plan plan, const Demand& demand, std::int64_t serial, std::int64
   published->worker_tokens.assign(workers, 0);
   published->share_begin.assign(workers + 1, 0);
 
-  std::vector<TokenShare> tokens = plan.assignment_tokens;
-  if (plan.is_virtual) {
-    // Every worker holds every expert: whole tiles in worker order, the last takes the short one.
-    tokens.reserve(plan.assignment.size());
-    std::int64_t left = 0;
-    for (std::size_t i = 0; i < plan.assignment.size(); ++i) {
-      const TileShare& share = plan.assignment[i];
-      if (i == 0 || plan.assignment[i - 1].expert != share.expert) left = demand.counts[share.expert];
-      const std::int64_t take = std::min(left, share.tiles * tile_tokens);
-      tokens.push_back({share.expert, share.worker, take});
-      left -= take;
-    }
-  } else if (tokens.empty()) {
-    tokens = token_shares(plan.assignment, demand.counts, tile_tokens, placement);
-  }
-
+  std::vector<TokenShare> tokens;
+  find_token_shares(plan, demand.counts, tile_tokens, placement, tokens);
   const std::vector<std::int64_t> first = first_tokens(plan, tokens, placement);
 
   for (const TileShare& share : plan.assignment) published->share_begin[share.worker + 1] += 1;

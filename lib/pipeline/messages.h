@@ -47,6 +47,11 @@ struct PublishedPlan {
 };
 using PlanPtr = std::shared_ptr<const PublishedPlan>;
 
+// The tokens of each entry of the plan's assignment, as the policy splits them or by the rule of docs/records.md, into
+// `tokens`, whose capacity is kept. `placement`: what stands after the plan's copies; for virtual plans any map.
+void find_token_shares(const Plan& plan, std::span<const std::int64_t> counts, std::int64_t tile_tokens,
+                       const LayerPlacement& placement, std::vector<TokenShare>& tokens);
+
 // `placement`: what stands after the plan's copies; for virtual plans any map.
 PlanPtr publish(Plan plan, const Demand& demand, std::int64_t serial, std::int64_t tile_tokens, int workers,
                 const LayerPlacement& placement);

@@ -90,6 +90,9 @@ class Planner {
   // target. Error{data} when it does not fit.
   bool set_placement(const PlacementRecord& record);
 
+  // PlannerOptions::window_ns from the next plan on.
+  void set_window(std::optional<Nanos> window_ns) { options_.window_ns = window_ns; }
+
   // Demand must be conserved and sized to `experts` (the decoder checks both).
   PlannedTarget plan(const Demand& demand);
 

@@ -1,11 +1,7 @@
 #pragma once
-// The plan ring (pipeline/plan_ring.h) over shared memory, for workers in threads or in forked processes: one producer,
-// each plan written once, every reader has its own cursor, and nothing is overwritten before every live reader has
-// copied it out. Readers sleep on a word of their own; nobody spins, as there are more readers than cores.
-//
-// Memory: counters, a line per reader, then cells of equal size. A plan takes as many cells in a row as it needs,
-// around the end of the ring where it must. Readers trust nothing in the cells: a plan has two CRC-32C, of its head and
-// of its bytes, and is decoded with every check of decode_plan().
+// The plan ring (pipeline/plan_ring.h) over shared memory, for workers in threads or in forked processes: a ByteRing
+// (util/byte_ring.h) of plans' bytes (plan_bytes.h). Readers trust nothing in it: a plan has two CRC-32C, of its head
+// and of its bytes, and is decoded with every check of decode_plan().
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -14,6 +10,7 @@
 
 #include "host/threads/plan_bytes.h"
 #include "host/threads/shared_memory.h"
+#include "util/byte_ring.h"
 
 namespace afore::host {
 
@@ -48,7 +45,7 @@ struct RingCounts {  // of one reader
 
 class SharedRing {
  public:
-  using Deadline = std::chrono::steady_clock::time_point;
+  using Deadline = ByteRing::Deadline;
 
   static std::size_t memory_bytes(const RingOptions& options);
   // Before threads start or processes fork. A fork's object is as good as the original for its own reader.
@@ -78,25 +75,17 @@ class SharedRing {
   RingCounts counts(int reader) const;
 
  private:
-  struct Control;
-  struct Line;
-  struct Head;
+  struct Line;   // of a reader, in the memory
   struct Local;  // of a reader, in its own process
 
-  bool has_room(std::uint64_t cells_needed) const;
-  Verdict read(int reader, std::int64_t expected_serial, std::int64_t epoch, std::uint64_t& at, std::uint64_t end,
+  Verdict read(int reader, std::int64_t expected_serial, std::int64_t epoch, ByteRing::Range& range,
                pipeline::PlanPtr& plan);
-  bool read_head(std::uint64_t at, std::uint64_t end, Head& head) const;
-  void copy_in(std::uint64_t cell, std::size_t offset, const void* from, std::size_t bytes);
-  void copy_out(std::uint64_t cell, std::size_t offset, void* to, std::size_t bytes) const;
-  std::uint64_t cells_for(std::size_t plan_bytes) const;
   void count(int reader, Verdict verdict);
 
   SharedMemory memory_;
   RingOptions options_;
-  Control* control_;
-  Line* lines_;             // by reader
-  std::byte* cells_;        // options_.cells of options_.cell_bytes
+  Line* lines_;  // by reader
+  ByteRing ring_;
   std::int64_t epoch_ = 0;  // the producer's
   std::string bytes_;       // of the plan it publishes
   std::vector<Local> locals_;
