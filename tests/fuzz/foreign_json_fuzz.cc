@@ -1,5 +1,5 @@
-// Other systems' JSON, CSV and routing logs: whatever is accepted has the shape it says, a map's violations can be listed,
-// and a map without a fatal one survives being written and read again.
+// Other systems' JSON, CSV and routing logs: whatever is accepted has the shape it says, a map's violations can be
+// listed, and a map without a fatal one survives being written and read again.
 #include <string>
 #include <variant>
 
