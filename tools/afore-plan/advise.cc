@@ -22,7 +22,8 @@ std::vector<std::string> policies_of(const AdviseFlags& flags) {
     const placement::PolicyInfo* info = placement::find_policy(name);
     if (info == nullptr)
       throw Error(ErrorKind::usage, "--policies has an unknown policy '" + name + "'",
-                  "choose from " + placement::policy_names(","));
+                  cli::guess_at(name, CLI::detail::split(placement::policy_names(","), ',')) + "choose from " +
+                      placement::policy_names(","));
     if (info->make != nullptr && info->make({})->is_virtual())
       throw Error(ErrorKind::usage, "--policies: " + name + " is a yardstick and cannot be run",
                   "it is a row of the table in any case");

@@ -33,7 +33,8 @@ std::vector<std::string> split_policies(const std::string& text) {
     const std::string name = text.substr(begin, end - begin);
     if (placement::find_policy(name) == nullptr)
       throw Error(ErrorKind::usage, "--policies has an unknown policy '" + name + "'",
-                  "choose from " + placement::policy_names(","));
+                  cli::guess_at(name, CLI::detail::split(placement::policy_names(","), ',')) + "choose from " +
+                      placement::policy_names(","));
     names.push_back(name);
     begin = end + 1;
   }
