@@ -175,6 +175,12 @@ void add_advise(CLI::App& app) {
                   "Copies on links of their own, or on those of the hidden states (shared)", {"own", "shared"});
   command->add_flag("--replan", o->replan, "Drop plans that the input has");
   command->add_flag("--allow-drop", o->allow_drop, "Accept demand that sums to less than tokens x top-k");
+  cli::examples(*command, {{"Whether copies would help on four workers; exit 1 says no",
+                            "afore-trace synth --model gpt-oss-20b --layers 0-3 --steps 60 --skew 2 \\\n"
+                            "  --microbatches 3 --tokens 512 > demand.jsonl\n"
+                            "afore-plan advise --workers 4 demand.jsonl || echo \"exit $?\""},
+                           {"The verdict for a program",
+                            "afore-plan advise --workers 4 --json demand.jsonl > advice.json || true"}});
   command->final_callback([command, o] {
     cli::refuse_terminal_stdin(o->input, *command);
     run_advise(*o);

@@ -16,11 +16,15 @@ namespace {
 
 constexpr double kFirstSecond = 1, kBetween_s = 0.25, kLooks_s = 0.05;
 
+bool g_taken = false;  // a Progress is alive that shows
 bool g_line_stands = false;
 
-void put(const std::string& text) { [[maybe_unused]] const auto put = ::write(STDERR_FILENO, text.data(), text.size()); }
+void put(const std::string& text) {
+  [[maybe_unused]] const auto put = ::write(STDERR_FILENO, text.data(), text.size());
+}
 
-// A lock of the process on the terminal itself: the tools of a pipe share it, and each sees whether another one holds it.
+// A lock of the process on the terminal itself: the tools of a pipe share it, and each sees whether another one holds
+// it.
 struct flock terminal_lock(short type) {
   struct flock lock = {};
   lock.l_type = type;
@@ -77,8 +81,9 @@ void erase_progress() {
 }
 
 Progress::Progress(const char* unit, std::int64_t total, Output output) : unit_(unit), total_(total) {
-  if (quiet() || isatty(STDERR_FILENO) != 1) return;
+  if (g_taken || quiet() || isatty(STDERR_FILENO) != 1) return;
   if (output == Output::streams && isatty(STDOUT_FILENO) == 1) return;
+  g_taken = true;
   next_look_ = 1;
   start_ = shown_ = std::chrono::steady_clock::now();
 }
@@ -89,7 +94,8 @@ void Progress::look() {
   const double elapsed_s = seconds(start_);
   // The next look is where the rate so far puts it, but never more than as much again: work may slow down.
   const double rate = static_cast<double>(done_) / std::max(elapsed_s, 1e-6);
-  next_look_ = done_ + std::clamp<std::int64_t>(static_cast<std::int64_t>(rate * kLooks_s), 1, std::max<std::int64_t>(done_, 1));
+  next_look_ =
+      done_ + std::clamp<std::int64_t>(static_cast<std::int64_t>(rate * kLooks_s), 1, std::max<std::int64_t>(done_, 1));
   if (elapsed_s < kFirstSecond || seconds(shown_) < kBetween_s || !take_terminal()) return;
   shown_ = now;
   show(elapsed_s);
@@ -106,6 +112,7 @@ void Progress::show(double elapsed_s) {
 void Progress::finish() {
   if (next_look_ == kNever) return;
   next_look_ = kNever;
+  g_taken = false;
   if (g_line_stands) erase_progress();
   leave_terminal();
 }

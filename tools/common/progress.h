@@ -1,7 +1,7 @@
 #pragma once
 // One line on standard error about long work: how much, how fast, how long still. Shown only where standard error is a
 // terminal, without -q, after the first second and at most four times a second; erased before any message and at the
-// end. Of the tools of one pipe one at a time has the terminal's line.
+// end. Of the tools of one pipe one at a time has the terminal's line, and of several Progress of one tool the first.
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -34,7 +34,6 @@ class Progress {
     part_done_ = done;
     part_total_ = total;
   }
-  bool shows() const { return next_look_ != kNever; }
   std::string note;  // behind the rate, like "31 tok/s"
   void finish();     // erases, and shows no more
 
