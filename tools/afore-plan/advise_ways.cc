@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "advice/verdict.h"
+#include "common/progress.h"
 #include "host/sim_host.h"
 #include "pipeline/standing_plans.h"
 #include "util/error.h"

@@ -163,7 +163,8 @@ void add_fit_cost(CLI::App& app) {
                    "} > links.csv\n"
                    "afore-trace fit-cost links.csv"},
                   {"A cost file of it, which the planner takes",
-                   "afore-trace fit-cost links.csv --link GROUP -o mine.json\n"
+                   "afore-trace fit-cost links.csv -o mine.json \\\n"
+                   "  --link h100/nccl/alltoall/gpus=8\n"
                    "afore-trace synth --model gpt-oss-20b --steps 5 --tokens 512 |\n"
                    "  afore-plan --workers 4 --cost mine.json > planned.jsonl"}});
   sub->final_callback([o] { run_fit(*o); });

@@ -141,7 +141,7 @@ void add_import(CLI::App& app) {
                    "  --meta $routing/code.index.json --phases math:10,code:10 --concurrent 96 \\\n"
                    "  --microbatches 3 > turns.jsonl"},
                   {"Steps drawn from summed counts, as SGLang writes them",
-                   "echo '{\"logical_count\":[[900,300,200,100],[250,250,250,750]]}' > counts.json\n"
+                   "echo '{\"logical_count\":[[700,300,300,200],[250,250,250,750]]}' > counts.json\n"
                    "afore-trace import --from sglang-count counts.json --top-k 2 -q \\\n"
                    "  --sample-steps 20 --tokens 512 > drawn.jsonl"}});
   sub->final_callback([o] { run_import(*o); });

@@ -64,13 +64,27 @@ std::vector<std::string> spellings(const CLI::Option& option) {
   return names;
 }
 
+// What a value is called where its type does not say.
+static const char* value_of_flag(const std::string& name) {
+  static const std::unordered_map<std::string, const char*> kNames = {
+      {"model", "PRESET"},    {"cost", "NAME|FILE"}, {"explain", "TARGET"}, {"policies", "LIST"},
+      {"init", "FILE"},       {"output", "FILE"},    {"meta", "JSON"},      {"layers", "LIST"},
+      {"routing", "FILE"},    {"phases", "LIST"},    {"faults", "LIST"},    {"summaries", "FILE"},
+      {"switch", "LIST"},     {"prompt", "TEXT"},    {"stop", "TEXT"},      {"eplb-step-bytes", "SIZE"},
+      {"copy-chunk", "SIZE"}, {"metrics", "LIST"},   {"name", "NAME"},      {"device", "NAME"}};
+  const auto found = kNames.find(name);
+  return found == kNames.end() ? "VALUE" : found->second;
+}
+
 std::string value_name(const CLI::Option& option) {
   if (!takes_value(option)) return "";
   const std::string choices = joined(choices_of(option), "|");
   if (!choices.empty()) return choices.size() <= kLongestValueName ? choices : "NAME";
-  const std::string type = option.get_type_name();
+  std::string type = option.get_type_name();
+  type = type.substr(0, type.find(':'));  // CLI11's checks add their own words
   if (type == "FLOAT" || type == "INT" || type == "UINT") return "N";
-  return type.empty() || type == "TEXT" ? "VALUE" : type;
+  if (!type.empty() && type != "TEXT") return type;
+  return option.get_lnames().empty() ? "VALUE" : value_of_flag(option.get_lnames().front());
 }
 
 std::string option_text(const CLI::Option& option) {
