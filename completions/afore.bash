@@ -15,7 +15,7 @@ _afore_migrate() {
     'calibrate:-b' | 'calibrate:--minbytes' | 'calibrate:-e' | 'calibrate:--maxbytes' | 'calibrate:-f' | 'calibrate:--stepfactor' | 'calibrate:-n' | 'calibrate:--iters' | 'calibrate:-w' | 'calibrate:--warmup_iters' | 'calibrate:-c' | 'calibrate:--check' | 'calibrate:--workers' | 'calibrate:--seed' | 'calibrate:--cost' | 'calibrate:-o' | 'calibrate:--output') ;;
     *)
       case "$path" in
-        '') words='--version -h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed -J --json_file -q --quiet calibrate' ;;
+        '') words='--version -h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed -J --json_file --json -q --quiet calibrate' ;;
         'calibrate') words='-h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed --cost -o --output --force -q --quiet' ;;
       esac ;;
   esac
@@ -61,7 +61,7 @@ _afore_plan() {
     *)
       case "$path" in
         '') words='--version -h --help --recover --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify advise ratio' ;;
-        'verify') words='-h --help --recover -q --quiet' ;;
+        'verify') words='-h --help --recover --json -q --quiet' ;;
         'advise') words='-h --help --recover --policies --history-steps --evaluate-steps --min-gain --confidence --json --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --kv-tokens --links --replan --allow-drop -q --quiet' ;;
         'ratio') words='-h --help --recover --workers --batch --context --tile-tokens --top-k --model --cost --json -q --quiet' ;;
       esac ;;
@@ -123,7 +123,7 @@ _afore_serve() {
       case "$path" in
         '') words='--version -h --help -q --quiet replay compare run calibrate' ;;
         'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --timeline -q --quiet' ;;
-        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --policies --format --summaries -q --quiet' ;;
+        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --policies --format --json --summaries -q --quiet' ;;
         'run') words='-h --help --model --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos --host --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --sizes --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --json --record --timeline -q --quiet' ;;
         'calibrate') words='-h --help --cost --name -o --output --force --recover -q --quiet' ;;
       esac ;;
@@ -179,12 +179,12 @@ _afore_trace() {
         '') words='--version -h --help -q --quiet import synth stat compare head replay record check repair merge fit-cost' ;;
         'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --routing --requests --rate-scale --start-s --window-s --top-k --sample-steps --tokens -q --quiet' ;;
         'synth') words='-h --help --model --layers --steps --warmup-steps --microbatches --tokens --seed --popularity --skew --drift --burst --switch -o --output -q --quiet' ;;
-        'stat') words='-h --help --recover --format --workers --hot --top-k --include-warmup -q --quiet' ;;
+        'stat') words='-h --help --recover --format --json --workers --hot --top-k --include-warmup -q --quiet' ;;
         'compare') words='-h --help --recover --max-mape --metrics --json -q --quiet' ;;
         'head') words='-h --help -o --output --recover -n --targets --top-k -q --quiet' ;;
         'replay') words='-h --help -o --output --recover --interval-ms --speed --top-k -q --quiet' ;;
         'record') words='-h --help -o --output --fsync --roll-bytes --recover --top-k --model --microbatches --max-concurrency --max-num-batched-tokens --steps --warmup-steps --routing --isa --threads --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos -q --quiet' ;;
-        'check') words='-h --help -q --quiet' ;;
+        'check') words='-h --help --json -q --quiet' ;;
         'repair') words='-h --help -o --output -q --quiet' ;;
         'merge') words='-h --help -o --output --recover -q --quiet' ;;
         'fit-cost') words='-h --help --device --seed -o --output --ffn --link --cost --force -q --quiet' ;;

@@ -117,7 +117,7 @@ void add_calibrate(CLI::App& app) {
                         "  --record run.jsonl --timeline > answers.jsonl\n"
                         "afore-serve calibrate run.jsonl -q -o this.json"},
                        {"What they predict",
-                        "afore-serve replay --workers 4 --policy afore --ignore-plans --cost this.json \\\n"
+                        "afore-serve replay --policy afore --ignore-plans --cost this.json \\\n"
                         "  --only summary run.jsonl"}});
   sub->final_callback([flags, sub] {
     cli::refuse_terminal_stdin(flags->input, *sub);

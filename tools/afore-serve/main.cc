@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
                                "afore-serve replay --workers 4 --policy afore --timeline demand.jsonl \\\n"
                                "  > served.jsonl"},
                               {"A worker that is lost on the way",
-                               "afore-serve replay --workers 4 --policy afore --faults kill:F2@1ms \\\n"
+                               "afore-serve replay --workers 4 --slots 8 --policy afore --faults kill:F2@1ms \\\n"
                                "  --only membership demand.jsonl"}});
         replay->final_callback([&, replay] {
           afore::cli::refuse_terminal_stdin(replay_flags.input, *replay);
@@ -75,9 +75,10 @@ int main(int argc, char** argv) {
         afore::cli::examples(*compare,
                              {{"Three policies, against the first",
                                "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
-                               "  tee demand.jsonl | afore-serve compare --workers 4 --policies static,eplb,afore"},
+                               "  tee demand.jsonl | afore-serve compare --workers 4 --policies static,split,afore"},
                               {"The numbers behind it, a summary record each",
-                               "afore-serve compare --workers 4 --json demand.jsonl > summaries.jsonl"}});
+                               "afore-serve compare --workers 4 --policies static,afore --json demand.jsonl \\\n"
+                               "  > summaries.jsonl"}});
         compare->final_callback([&, compare] {
           afore::cli::refuse_terminal_stdin(compare_flags.input, *compare);
           afore::serve::compare(compare_flags);
@@ -101,7 +102,7 @@ int main(int argc, char** argv) {
                                "  afore-plan --workers 4 --cost cpu | afore-serve replay --only summary"},
                               {"Policies side by side on one workload",
                                "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
-                               "  tee demand.jsonl | afore-serve compare --workers 4 --policies static,eplb,afore"},
+                               "  tee demand.jsonl | afore-serve compare --workers 4 --policies static,split,afore"},
                               {"Text of the bundled model, experts on workers of their own",
                                "afore-serve run --prompt 'int main(int argc,' --max-tokens 16"}});
         app.require_subcommand(1);

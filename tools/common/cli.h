@@ -22,9 +22,9 @@ namespace afore::cli {
 int tool_main(int argc, char** argv, const char* name, const char* description,
               const std::function<void(CLI::App& app)>& define);
 
-// Shown at the end of a command's help and in its man page, in order. `command` is shell text of lines up to 80 columns,
-// in which LF is a line's end; tests run the examples of a page in one scratch folder, one after the other, so that a
-// file is made before it is read. Both outlive the call.
+// Shown at the end of a command's help and in its man page, in order. `command` is shell text of lines up to 80
+// columns, in which LF is a line's end; tests run the examples of a page in one scratch folder, one after the other, so
+// that a file is made before it is read. Both outlive the call.
 struct Example {
   const char* shows;
   const char* command;

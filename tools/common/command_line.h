@@ -8,8 +8,8 @@
 
 namespace afore::cli {
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app);   // that are shown
-std::vector<const CLI::Option*> options_of(const CLI::App& app);  // with a flag, that are shown
+std::vector<const CLI::App*> commands_of(const CLI::App& app);      // that are shown
+std::vector<const CLI::Option*> options_of(const CLI::App& app);    // with a flag, that are shown
 std::vector<const CLI::Option*> arguments_of(const CLI::App& app);  // without one
 const std::vector<Example>& examples_of(const CLI::App& app);
 

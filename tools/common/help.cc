@@ -98,14 +98,17 @@ std::string help_text(const CLI::App& app) {
   for (const CLI::App* sub : commands) out += row("  " + sub->get_name(), summary(*sub), columns);
   const std::vector<const CLI::Option*> arguments = arguments_of(app);
   if (!arguments.empty()) out += "\nArguments:\n";
-  for (const CLI::Option* argument : arguments) out += row("  " + argument->get_name(), option_text(*argument), columns);
+  for (const CLI::Option* argument : arguments)
+    out += row("  " + argument->get_name(), option_text(*argument), columns);
   for (const OptionGroup& group : option_groups(app)) {
     out += "\n" + group.title + ":\n";
     for (const CLI::Option* option : group.options) out += row(label_of(*option), option_text(*option), columns);
   }
   if (!app.get_footer().empty()) out += "\n" + prose(app.get_footer(), columns);
   out += examples_text(app);
-  if (!commands.empty()) out += fmt::format("\nRun \"{} COMMAND --help\" about a command, \"man {}\" about all.\n", full_name(app), full_name(app));
+  if (!commands.empty())
+    out += fmt::format("\nRun \"{} COMMAND --help\" about a command, \"man {}\" about all.\n", full_name(app),
+                       full_name(app));
   return out;
 }
 

@@ -92,7 +92,8 @@ std::string examples(const CLI::App& app) {
 }
 
 std::string command_section(const CLI::App& app) {
-  std::string out = ".SS " + roff(app.get_name()) + "\n.B " + roff(usage_line(app)) + "\n.PP\n" + prose(app.get_description());
+  std::string out =
+      ".SS " + roff(app.get_name()) + "\n.B " + roff(usage_line(app)) + "\n.PP\n" + prose(app.get_description());
   out += arguments(app) + options(app, ".PP\n\\fI{}\\fR\n");
   if (!app.get_footer().empty()) out += ".PP\n" + prose(app.get_footer());
   const std::string shown = examples(app);
@@ -116,7 +117,8 @@ std::string files() {
   return "Beside the folder of the program, or in the source tree it was built from:\n" +
          entry("\\fI" + roff("share/afore/models/tiny") + "\\fR", "The bundled model, in Hugging Face's form.") +
          entry("\\fI" + roff("share/afore/data/workloads") + "\\fR", "The bundled prompts, JSON lines.") +
-         entry("\\fI" + roff("share/afore/data/tiny-routing") + "\\fR", "Recorded routing of a small model, to try import with.");
+         entry("\\fI" + roff("share/afore/data/tiny-routing") + "\\fR",
+               "Recorded routing of a small model, to try import with.");
 }
 
 std::string see_also(const std::string& tool) {

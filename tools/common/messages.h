@@ -14,7 +14,7 @@ bool& quiet();
 // https://bixense.com/clicolors) beats whether standard error is a terminal.
 bool colours_stderr();
 
-void say_line(const std::string& text);                           // "TOOL: TEXT"
+void say_line(const std::string& text);                          // "TOOL: TEXT"
 void say(const std::string& level, const std::string& message);  // "TOOL: LEVEL: MESSAGE"; error, warning or hint
 
 }  // namespace afore::cli

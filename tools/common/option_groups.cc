@@ -29,8 +29,7 @@ constexpr Head kHeads[] = {
     {"EPLB", " eplb-interval eplb-step-bytes eplb-groups eplb-nodes no-duplicates "},
     {"Cost", " cost links copy-chunk pace ffn link "},
     {"Faults", " faults fault-seed "},
-    {"Evidence",
-     " history-steps evaluate-steps min-gain confidence hot include-warmup max-mape metrics "},
+    {"Evidence", " history-steps evaluate-steps min-gain confidence hot include-warmup max-mape metrics "},
     {"Copies", " minbytes maxbytes stepfactor iters warmup_iters check pattern "},
     {"Execution", " host isa threads combine max-concurrency deadline-s "},
 };

@@ -151,9 +151,10 @@ HardwareProfile load_cost(const std::string& name_or_path) {
   if (std::optional<HardwareProfile> profile = slowed_cost(name_or_path)) return *profile;
   if (const HardwareProfile* profile = find_hardware_profile(name_or_path)) return *profile;
   if (access(name_or_path.c_str(), F_OK) != 0) {
-    throw Error(ErrorKind::usage, fmt::format("--cost: \"{}\" is neither a built-in profile nor a file", name_or_path),
-                fmt::format("{}built in: {}; or a file made by afore-migrate calibrate",
-                            guess_at(name_or_path, hardware_profile_names()), fmt::join(hardware_profile_names(), ", ")));
+    throw Error(
+        ErrorKind::usage, fmt::format("--cost: \"{}\" is neither a built-in profile nor a file", name_or_path),
+        fmt::format("{}built in: {}; or a file made by afore-migrate calibrate",
+                    guess_at(name_or_path, hardware_profile_names()), fmt::join(hardware_profile_names(), ", ")));
   }
   const std::vector<std::uint8_t> bytes = read_file_bytes(name_or_path, kMaxCostFileBytes);
   return wire::parse_cost_file(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()),

@@ -61,7 +61,8 @@ std::string listed(const std::vector<const CLI::App*>& owners) {
   for (std::size_t i = 1; i < owners.size(); ++i) {
     const bool last = i + 1 == owners.size();
     if (i == kMost && !last) return text + " and others";
-    text += (last ? " and " : ", ") + (owners[i]->get_parent() == nullptr ? full_name(*owners[i]) : owners[i]->get_name());
+    text +=
+        (last ? " and " : ", ") + (owners[i]->get_parent() == nullptr ? full_name(*owners[i]) : owners[i]->get_name());
   }
   return text;
 }
@@ -132,7 +133,8 @@ UsageMessage usage_message(const CLI::App& app, const CLI::ParseError& error) {
   if (message == "A subcommand is required") message = "a command is needed";
   // "--level: "onn" is not one of on, off; did you mean on?": the guess is a hint.
   if (const auto guess = message.find(kGuess); guess != std::string::npos)
-    return {message.substr(0, guess), fmt::format("did you mean {} {}", message.substr(guess + kGuess.size()), help_hint)};
+    return {message.substr(0, guess),
+            fmt::format("did you mean {} {}", message.substr(guess + kGuess.size()), help_hint)};
   return {message, help_hint};
 }
 

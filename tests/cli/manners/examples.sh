@@ -15,6 +15,8 @@ run() {  # run NAME: what standard input has
   mkdir "$name"
   (cd "$name" && bash -euo pipefail -c "trap 'echo \"failed: \$BASH_COMMAND\"' ERR; $script") > "$name/out" 2> "$name/err" ||
     { echo "$name: exit $?"; grep -h '^failed: ' "$name/out"; head -n 5 "$name/err"; }
+  # A command whose no is shown says why.
+  [[ $script == *' || '* ]] && sed -i '/: error: \|: hint: /d' "$name/err"
   [[ -s $name/err ]] && ! grep -qv '^[0-9]* requests, \|^TTFT ' "$name/err" && : > "$name/err"
   [[ -s $name/err ]] && { echo "$name says:"; head -n 5 "$name/err"; }
 }
