@@ -30,11 +30,15 @@ foreach(page ${man_pages})
   install(FILES ${page}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
 set(changelog ${CMAKE_BINARY_DIR}/doc/changelog.gz)
+set(changelog_debian ${CMAKE_BINARY_DIR}/doc/changelog.Debian.gz)
 add_custom_command(OUTPUT ${changelog}
   COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/doc
   COMMAND sh -c "exec \"$1\" -9nc \"$2\" > \"$3\"" sh ${AFORE_GZIP} ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${changelog}
   DEPENDS ${CMAKE_SOURCE_DIR}/CHANGELOG.md VERBATIM)
-add_custom_target(man ALL DEPENDS ${compressed} ${changelog})
+configure_file(cmake/debian/changelog.in ${CMAKE_BINARY_DIR}/doc/changelog.Debian @ONLY)
+add_custom_command(OUTPUT ${changelog_debian} COMMAND ${AFORE_GZIP} -9nkf ${CMAKE_BINARY_DIR}/doc/changelog.Debian
+  DEPENDS ${CMAKE_BINARY_DIR}/doc/changelog.Debian VERBATIM)
+add_custom_target(man ALL DEPENDS ${compressed} ${changelog} ${changelog_debian})
 
 # bash and fish load a tool's completions by the tool's name when it is first completed.
 foreach(tool ${AFORE_TOOLS})
@@ -49,14 +53,14 @@ install(DIRECTORY models/tiny DESTINATION ${CMAKE_INSTALL_DATADIR}/afore/models 
 install(DIRECTORY data/workloads data/tiny-routing DESTINATION ${CMAKE_INSTALL_DATADIR}/afore/data)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md")
-install(FILES ${changelog} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${changelog} ${changelog_debian} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES cmake/debian/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES cmake/debian/lintian-overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME afore)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME afore)
 set(CPACK_PACKAGE_VENDOR "The AFORE authors")
-set(CPACK_PACKAGE_CONTACT "The AFORE authors <afore@localhost>")
+set(CPACK_PACKAGE_CONTACT "The AFORE authors <authors@afore.invalid>")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "expert placement for mixture-of-experts serving with AFD")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -66,8 +70,8 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "jq, man-db, bash-completion")
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY}
-Four Unix tools for teams that serve mixture-of-experts models with
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Four Unix tools for teams that serve mixture-of-experts models with
 attention and FFN on separate workers: they take the routing of a model,
 live or recorded, decide which expert replicas to move before the demand
 that needs them arrives, and show what that does to latency and

@@ -123,7 +123,8 @@ int main(int argc, char** argv) {
         app.add_flag("--json", bench.json, "The same JSON on standard output, instead of the table");
         cli::examples(app, {{"Copies of 64 KiB to 1 MiB between two workers", "afore-migrate -b 64K -e 1M -n 5"},
                             {"From one worker to three, for a program",
-                             "afore-migrate -b 64K -e 1M -n 5 --workers 4 --pattern fanout --json > copies.json"}});
+                             "afore-migrate -b 64K -e 1M -n 5 --workers 4 --pattern fanout --json \\\n"
+                             "  > copies.json"}});
         app.final_callback([&] {
           if (app.get_subcommands().empty()) run_benchmark(bench, arguments);
         });

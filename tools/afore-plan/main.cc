@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
         afore::plan::add_ratio(app);
         afore::cli::examples(
             app, {{"Four workers with two redundant slots each",
-                   "afore-trace synth --model gpt-oss-20b --steps 20 --microbatches 3 --tokens 512 |\n"
+                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
                    "  tee demand.jsonl | afore-plan --workers 4 --slots 2 > planned.jsonl"},
                   {"Another policy, its predictions alone",
                    "afore-plan --workers 4 --policy eplb --summary --only summary demand.jsonl"},

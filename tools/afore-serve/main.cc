@@ -47,7 +47,8 @@ int main(int argc, char** argv) {
         afore::cli::examples(*replay,
                              {{"A planned stream, what came of it alone",
                                "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
-                               "  tee demand.jsonl | afore-plan --workers 4 | afore-serve replay --only summary"},
+                               "  tee demand.jsonl | afore-plan --workers 4 |\n"
+                               "  afore-serve replay --only summary"},
                               {"Planned and served in one go, with everything a worker did",
                                "afore-serve replay --workers 4 --policy afore --timeline demand.jsonl \\\n"
                                "  > served.jsonl"},
@@ -75,7 +76,8 @@ int main(int argc, char** argv) {
         afore::cli::examples(*compare,
                              {{"Three policies, against the first",
                                "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
-                               "  tee demand.jsonl | afore-serve compare --workers 4 --policies static,split,afore"},
+                               "  tee demand.jsonl |\n"
+                               "  afore-serve compare --workers 4 --policies static,split,afore"},
                               {"The numbers behind it, a summary record each",
                                "afore-serve compare --workers 4 --policies static,afore --json demand.jsonl \\\n"
                                "  > summaries.jsonl"}});
@@ -88,23 +90,23 @@ int main(int argc, char** argv) {
         afore::cli::examples(*run,
                              {{"Text as it comes", "afore-serve run --prompt 'int main(int argc,' --max-tokens 16"},
                               {"Bundled prompts on four FFN workers; every plan checked afterwards",
-                               "afore-serve run --workload math --num-prompts 4 --max-tokens 8 --ffn-workers 4 \\\n"
-                               "  --json --record run.jsonl > answers.jsonl\n"
+                               "afore-serve run --workload math --num-prompts 4 --max-tokens 8 \\\n"
+                               "  --ffn-workers 4 --json --record run.jsonl > answers.jsonl\n"
                                "afore-plan verify run.jsonl"}});
         run->final_callback([&, run] {
           if (run_flags.prompts.file == "-") afore::cli::refuse_terminal_stdin("-", *run);
           afore::serve::run(run_flags);
         });
         afore::serve::add_calibrate(app);
-        afore::cli::examples(app,
-                             {{"A model's routing as it runs, planned, and served by the simulator",
-                               "afore-trace record --workload mixed --max-concurrency 48 --steps 10 |\n"
-                               "  afore-plan --workers 4 --cost cpu | afore-serve replay --only summary"},
-                              {"Policies side by side on one workload",
-                               "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
-                               "  tee demand.jsonl | afore-serve compare --workers 4 --policies static,split,afore"},
-                              {"Text of the bundled model, experts on workers of their own",
-                               "afore-serve run --prompt 'int main(int argc,' --max-tokens 16"}});
+        afore::cli::examples(app, {{"A model's routing as it runs, planned, and served by the simulator",
+                                    "afore-trace record --workload mixed --max-concurrency 48 --steps 10 |\n"
+                                    "  afore-plan --workers 4 --cost cpu | afore-serve replay --only summary"},
+                                   {"Policies side by side on one workload",
+                                    "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
+                                    "  tee demand.jsonl |\n"
+                                    "  afore-serve compare --workers 4 --policies static,split,afore"},
+                                   {"Text of the bundled model, experts on workers of their own",
+                                    "afore-serve run --prompt 'int main(int argc,' --max-tokens 16"}});
         app.require_subcommand(1);
       });
 }

@@ -122,8 +122,8 @@ void add_synth(CLI::App& app) {
   sub->add_option("--switch", o->switches, "Popularity is drawn anew at these steps (after warm-up), like 50,100");
   add_output(*sub, o->output);
   examples(*sub, {{"A shape with 32 experts, three microbatches in flight",
-                   "afore-trace synth --model gpt-oss-20b --steps 20 --microbatches 3 --tokens 512 \\\n"
-                   "  > demand.jsonl"},
+                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 \\\n"
+                   "  --microbatches 3 > demand.jsonl"},
                   {"Popularity that is drawn anew at step 10, as a log",
                    "afore-trace synth --model gpt-oss-20b --layers 0-3 --steps 20 --tokens 512 \\\n"
                    "  --popularity zipf --skew 1.2 --switch 10 -o switch.afl"}});

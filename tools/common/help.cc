@@ -107,8 +107,7 @@ std::string help_text(const CLI::App& app) {
   if (!app.get_footer().empty()) out += "\n" + prose(app.get_footer(), columns);
   out += examples_text(app);
   if (!commands.empty())
-    out += fmt::format("\nRun \"{} COMMAND --help\" about a command, \"man {}\" about all.\n", full_name(app),
-                       full_name(app));
+    out += fmt::format("\n\"{} COMMAND --help\" tells more, \"man {}\" everything.\n", full_name(app), full_name(app));
   return out;
 }
 

@@ -11,7 +11,7 @@ run() {  # run NAME: what standard input has
   local count
   count=$(grep -c '^# ' <<< "$script")
   ((count >= 2 && count <= 4)) || echo "$name: $count examples, not 2 to 4"
-  awk -v name="$name" 'length > 82 { print name ": a line of " length " columns: " $0 }' <<< "$script"
+  awk -v name="$name" 'length > 78 { print name ": a line of " length " columns: " $0 }' <<< "$script"
   mkdir "$name"
   (cd "$name" && bash -euo pipefail -c "trap 'echo \"failed: \$BASH_COMMAND\"' ERR; $script") > "$name/out" 2> "$name/err" ||
     { echo "$name: exit $?"; grep -h '^failed: ' "$name/out"; head -n 5 "$name/err"; }
