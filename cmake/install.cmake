@@ -38,7 +38,12 @@ add_custom_command(OUTPUT ${changelog}
 configure_file(cmake/debian/changelog.in ${CMAKE_BINARY_DIR}/doc/changelog.Debian @ONLY)
 add_custom_command(OUTPUT ${changelog_debian} COMMAND ${AFORE_GZIP} -9nkf ${CMAKE_BINARY_DIR}/doc/changelog.Debian
   DEPENDS ${CMAKE_BINARY_DIR}/doc/changelog.Debian VERBATIM)
-add_custom_target(man ALL DEPENDS ${compressed} ${changelog} ${changelog_debian})
+# Sanitized tools are not installed, and need not run to be built.
+set(in_all ALL)
+if(AFORE_SANITIZE)
+  set(in_all "")
+endif()
+add_custom_target(man ${in_all} DEPENDS ${compressed} ${changelog} ${changelog_debian})
 
 # bash and fish load a tool's completions by the tool's name when it is first completed.
 foreach(tool ${AFORE_TOOLS})

@@ -19,13 +19,15 @@ struct Head {
 constexpr Head kHeads[] = {
     {"Input and output",
      " from output recover format json json_file only summary summaries timing timeline record force allow-drop report "
-     "title width height explain meta targets name fsync roll-bytes routing out to "},
-    {"Model", " model sizes top-k layers device "},
-    {"Cluster", " workers worker ffn-workers attention-workers slots tile-tokens microbatches batch context "},
+     "title explain meta targets name fsync roll-bytes routing to slo step for map map-version sum iterations "
+     "layer-updates-per-iter layer-axis "},
+    {"Model", " model model-class sizes expert-bytes experts hidden-layers moe-layers top-k layers device "},
+    {"Cluster",
+     " workers worker ffn-workers attention-workers slots redundant-experts tile-tokens microbatches batch context "},
     {"Workload", " steps warmup-steps tokens seed popularity skew drift burst switch kv-tokens interval-ms speed "},
     {"Policy",
      " policy policies split demand-source objective copy-budget window-us window-steps gain-rule overlap no-overlap "
-     "level pin-experts plan-budget-nodes init primaries balance-steps replan ignore-plans "},
+     "level pin-experts plan-budget-nodes init primaries balance-steps replan ignore-plans fill "},
     {"EPLB", " eplb-interval eplb-step-bytes eplb-groups eplb-nodes no-duplicates "},
     {"Cost", " cost links copy-chunk pace ffn link "},
     {"Faults", " faults fault-seed "},
