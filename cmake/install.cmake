@@ -15,9 +15,7 @@ foreach(tool ${AFORE_TOOLS})
   install(TARGETS ${tool} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endforeach()
 foreach(page afore.1 afore-records.5)
-  add_custom_command(OUTPUT ${man_dir}/${page}
-    COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/docs/man/${page} ${man_dir}/${page}
-    DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/${page} VERBATIM)
+  configure_file(docs/man/${page} ${man_dir}/${page} @ONLY)
   list(APPEND man_pages ${man_dir}/${page})
 endforeach()
 

@@ -38,7 +38,7 @@ void check_step(const trace::RoutingTable& table, const ModelSpec& model, std::s
       demand.tokens = static_cast<std::int64_t>(m.rows.size());
       demand.counts.assign(static_cast<std::size_t>(model.experts), 0);
       for (const batch::TokenRow& row : m.rows)
-        for (const std::uint8_t expert : table.experts_of(row.row, layer)) ++demand.counts.at(expert);
+        for (const std::uint16_t expert : table.experts_of(row.row, layer)) ++demand.counts.at(expert);
       decoder.decode(wire::to_json(demand), 3);
     }
   }

@@ -14,7 +14,7 @@ plain() { sed -e 's/\\-/-/g' -e 's/\\(aq/'"'"'/g' -e 's/\\(ha/^/g' -e 's/\\(ti/~
 blocks() { plain "$1" | sed -n '/^\.nf$/,/^\.fi$/p' | grep -v '^\.nf$\|^\.fi$'; }
 help_examples() { "$@" --help | sed -n '/^Examples:$/,/^[^ ]/p' | sed -n 's/^  //p' | grep -v '^# \|^$'; }
 
-cp "$source_dir"/docs/man/* "$scratch"
+cp "$2"/man/{afore.1,afore-records.5} "$scratch"
 for tool in afore-migrate afore-plan afore-serve afore-trace; do
   page=$scratch/$tool.1
   "$bin/$tool" --print-man > "$page"

@@ -20,7 +20,7 @@ std::string message_of(std::vector<std::uint8_t> ids, const RoutingShape& shape)
 }
 
 TEST(RoutingTable, IsInCOrder) {
-  const RoutingTable table({0, 1, 2, 3, 3, 0, 1, 2}, kShape, "x");
+  const RoutingTable table(std::vector<std::uint8_t>{0, 1, 2, 3, 3, 0, 1, 2}, kShape, "x");
   EXPECT_EQ(table.experts_of(0, 1)[0], 2);
   EXPECT_EQ(table.experts_of(1, 0)[0], 3);
   EXPECT_EQ(table.experts_of(1, 1)[1], 2);

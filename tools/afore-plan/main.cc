@@ -1,5 +1,8 @@
 // afore-plan: demand records in, placement plans out, in stream order.
 #include "afore-plan/advise.h"
+#include "afore-plan/check.h"
+#include "afore-plan/export.h"
+#include "afore-plan/place.h"
 #include "afore-plan/plan_stream.h"
 #include "afore-plan/ratio.h"
 #include "afore-plan/verify.h"
@@ -26,6 +29,9 @@ int main(int argc, char** argv) {
         afore::plan::add_verify(app);
         afore::plan::add_advise(app);
         afore::plan::add_ratio(app);
+        afore::plan::add_place(app);
+        afore::plan::add_export(app);
+        afore::plan::add_check(app);
         afore::cli::examples(
             app, {{"Four workers with two redundant slots each",
                    "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"

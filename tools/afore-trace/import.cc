@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "common/real.h"
 #include "common/record_sink.h"
+#include "foreign_inputs.h"
 #include "util/error.h"
 
 namespace afore::cli {
@@ -21,7 +22,28 @@ void refuse(bool given, const std::string& flag, const std::string& from) {
   if (given) throw Error(ErrorKind::usage, flag + " does not apply to --from " + from, "see afore-trace import --help");
 }
 
-// How rows become steps: of routing-ids alone.
+void refuse_counts_flags(const ImportOptions& o) {
+  refuse(o.sample_steps != 0, "--sample-steps", o.from);
+  refuse(o.tokens != 0, "--tokens", o.from);
+  refuse(o.sum, "--sum", o.from);
+  refuse(o.allow_drop, "--allow-drop", o.from);
+  refuse(!o.phase.empty(), "--phase", o.from);
+}
+
+// What files of other systems leave open, and ours say.
+void refuse_foreign_flags(const ImportOptions& o) {
+  refuse(o.top_k != 0, "--top-k", o.from);
+  refuse(o.experts != 0, "--experts", o.from);
+  refuse(o.hidden_layers != 0, "--hidden-layers", o.from);
+  refuse(o.workers != 0, "--workers", o.from);
+  refuse(!o.moe_layers.empty(), "--moe-layers", o.from);
+  refuse(!o.layer_axis.empty(), "--layer-axis", o.from);
+  refuse(!o.map.empty(), "--map", o.from);
+  refuse(!o.model_class.empty(), "--model-class", o.from);
+  refuse(!o.iterations.empty(), "--iterations", o.from);
+}
+
+// How rows become steps: of routing alone.
 void refuse_batch_flags(const ImportOptions& o) {
   refuse(o.concurrent != 0, "--concurrent", o.from);
   refuse(o.prefill_chunk != 0, "--prefill-chunk", o.from);
@@ -40,22 +62,27 @@ void refuse_trace_flags(const ImportOptions& o) {
 
 void run_import(const ImportOptions& o) {
   if (o.from == "routing-ids") {
-    refuse(o.top_k != 0, "--top-k", o.from);
-    refuse(o.sample_steps != 0, "--sample-steps", o.from);
-    refuse(o.tokens != 0, "--tokens", o.from);
+    refuse_counts_flags(o);
+    refuse_foreign_flags(o);
     refuse_trace_flags(o);
     import_routing_ids(o);
   } else if (o.from == "azure-csv" || o.from == "mooncake") {
     refuse_batch_flags(o);
-    refuse(o.top_k != 0, "--top-k", o.from);
-    refuse(o.sample_steps != 0, "--sample-steps", o.from);
-    refuse(o.tokens != 0, "--tokens", o.from);
+    refuse_counts_flags(o);
+    refuse_foreign_flags(o);
     import_requests(o);
   } else {
     refuse_trace_flags(o);
-    refuse_batch_flags(o);
     refuse(!o.metas.empty(), "--meta", o.from);
-    import_sglang_count(o);
+    refuse(!o.phases.empty(), "--phases", o.from);
+    if (o.from != "trtllm") refuse(!o.iterations.empty(), "--iterations", o.from);
+    if (o.from == "sglang-count") {
+      refuse_batch_flags(o);
+      ImportOptions sum = o;
+      sum.sum = true;
+      return import_foreign(sum);
+    }
+    import_foreign(o);
   }
 }
 
@@ -74,8 +101,9 @@ void warn_of_unknown_sizes(const ModelSpec& model) {
 void add_import(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("import", "Recorded routing as a stream of demand");
   auto o = std::make_shared<ImportOptions>();
-  add_choice(*sub, "--from", o->from, "Format of the input", {"routing-ids", "sglang-count", "azure-csv", "mooncake"})
-      ->required();
+  std::vector<std::string> formats = {"routing-ids", "azure-csv", "mooncake"};
+  formats.insert(formats.end(), foreign_formats().begin(), foreign_formats().end());
+  add_choice(*sub, "--from", o->from, "Format of the input (docs/formats.md)", formats)->required();
   sub->add_option("FILE", o->inputs,
                   "Input; several NAME=FILE of one model make one workload of several domains (routing-ids)")
       ->required();
@@ -92,7 +120,7 @@ void add_import(CLI::App& app) {
                                   std::int64_t max) {
     return add_int(*sub, flag, value, help, min, max)->default_str("");
   };
-  const std::string routing = "routing-ids";
+  const std::string routing = "routing (routing-ids, routed-experts)";
   sub->add_option("--meta", o->metas, "JSON index of each FILE, in the same order; repeat the flag")
       ->allow_extra_args(false)
       ->group(routing);
@@ -127,10 +155,34 @@ void add_import(CLI::App& app) {
       ->group(traces);
   add_real(*sub, "--window-s", o->window_s, "Only this many seconds from there", kMaxReal)->group(traces);
 
-  const std::string counts = "sglang-count";
-  optional_int("--top-k", o->top_k, "Experts per token (default: the preset's)", 1, 1024)->group(counts);
-  optional_int("--sample-steps", o->sample_steps, "Draw this many steps from the counts", 1, kMaxSteps)->group(counts);
+  const std::string counts = "counts (sglang, sglang-csv, vllm, trtllm, eplb, route-log)";
+  sub->add_flag("--sum", o->sum, "All recorded passes as one sum, not as steps")->group(counts);
+  add_choice(*sub, "--phase", o->phase, "Phase of the recorded passes (default: mixed; of sums decode)",
+             {"decode", "prefill", "mixed"})
+      ->default_str("")
+      ->group(counts);
+  sub->add_flag("--allow-drop", o->allow_drop, "Accept counts of which the recorder lost some")->group(counts);
+  optional_int("--sample-steps", o->sample_steps, "Draw this many steps from the sum", 1, kMaxSteps)->group(counts);
   optional_int("--tokens", o->tokens, "Tokens per microbatch and drawn step", 1, std::int64_t{1} << 32)->group(counts);
+
+  const std::string open = "what files leave open";
+  optional_int("--top-k", o->top_k, "Experts per token (default: the preset's)", 1, 1024)->group(open);
+  optional_int("--experts", o->experts, "Routed experts per MoE layer (default: the preset's)", 1, 1 << 16)
+      ->group(open);
+  optional_int("--hidden-layers", o->hidden_layers, "Layers of the model, dense ones included", 1, 1 << 16)
+      ->group(open);
+  sub->add_option("--moe-layers", o->moe_layers, "Which of them are MoE layers, like 3-60")->group(open);
+  add_choice(*sub, "--layer-axis", o->layer_axis, "Whether rows are all hidden layers or the MoE layers only",
+             {"hidden", "moe"})
+      ->default_str("")
+      ->group(open);
+  optional_int("--workers", o->workers, "Expert-parallel ranks that a map's slots are spread over", 1, 100'000)
+      ->group(open);
+  sub->add_option("--map", o->map, "physical_to_logical_map in force when physical experts were counted (JSON or npy)")
+      ->group(open);
+  sub->add_option("--model-class", o->model_class, "Which model of a file with maps of several (vllm-map)")
+      ->group(open);
+  sub->add_option("--iterations", o->iterations, "Only these iterations, like 100-200 (trtllm)")->group(open);
   examples(*sub, {{"Recorded routing, decoded by 96 live requests",
                    "routing=${AFORE_DATA:-/usr/share/afore}/data/tiny-routing\n"
                    "afore-trace import --from routing-ids $routing/math.ids.u8.zst \\\n"

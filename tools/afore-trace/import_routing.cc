@@ -1,4 +1,4 @@
-// routing-ids: what a router chose, token by token, batched anew.
+// What a router chose, token by token and request by request, batched anew.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -40,9 +40,8 @@ std::int64_t default_steps(const Run& run) {
   return std::max<std::int64_t>(1, run.inputs.rows / (run.options.prefill_chunk * run.options.microbatches));
 }
 
-Run prepare(const ImportOptions& o) {
-  check(o);
-  Run run{o, load_routing_inputs(o), {}};
+Run prepare(const ImportOptions& o, RoutingInputs inputs) {
+  Run run{o, std::move(inputs), {}};
   run.prefill = o.prefill_chunk > 0;
   run.phases = parse_phases(o.phases.empty() ? "mixed:1" : o.phases, run.inputs.domains);
   run.warmup_steps = o.warmup_steps >= 0 ? o.warmup_steps : run.prefill ? 0 : 32;
@@ -115,14 +114,20 @@ void count_experts(const RoutingInputs& inputs, const batch::MicrobatchStep& m, 
   demand.tokens = static_cast<std::int64_t>(m.rows.size());
   demand.counts.assign(inputs.model.experts, 0);
   for (const batch::TokenRow& row : m.rows)
-    for (const std::uint8_t expert : inputs.tables[row.pool].experts_of(row.row, recorded_layer))
+    for (const std::uint16_t expert : inputs.tables[row.pool].experts_of(row.row, recorded_layer))
       ++demand.counts[expert];
 }
 
 }  // namespace
 
 void import_routing_ids(const ImportOptions& options) {
-  Run run = prepare(options);
+  check(options);
+  import_routing(options, load_routing_inputs(options));
+}
+
+void import_routing(const ImportOptions& options, RoutingInputs inputs) {
+  check(options);
+  Run run = prepare(options, std::move(inputs));
   const std::vector<int> recorded = select_layers(run.inputs.model, options.layers);
   keep_layers(run.inputs.model, recorded);
   warn_of_unknown_sizes(run.inputs.model);

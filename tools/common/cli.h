@@ -37,6 +37,9 @@ std::string producer(const std::string& tool_name);
 // An error or warning line on stderr in the tools' form; warnings are dropped under --quiet.
 void warn(const std::string& message);
 
+// What was done, for whoever reads along: "afore-plan: note: ...", dropped under --quiet.
+void note(const std::string& message);
+
 // With control characters as \x1B: names of files and values from the input may hold anything, and the terminal gets
 // none of it raw. Messages go through it by themselves.
 std::string printable(const std::string& text);

@@ -78,4 +78,8 @@ void warn(const std::string& message) {
   if (!g_quiet) say("warning", message);
 }
 
+void note(const std::string& message) {
+  if (!g_quiet) say("note", message);
+}
+
 }  // namespace afore::cli

@@ -15,6 +15,6 @@ bool& quiet();
 bool colours_stderr();
 
 void say_line(const std::string& text);                          // "TOOL: TEXT"
-void say(const std::string& level, const std::string& message);  // "TOOL: LEVEL: MESSAGE"; error, warning or hint
+void say(const std::string& level, const std::string& message);  // "TOOL: LEVEL: MESSAGE"; error, warning, note or hint
 
 }  // namespace afore::cli

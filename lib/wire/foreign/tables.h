@@ -23,7 +23,7 @@ enum class ExpertIds { logical, physical, unsaid };
 // A placement of a whole model, as read: nothing but its syntax has been checked (check_map.h finds what is wrong).
 struct MapFile {
   struct Row {
-    std::int64_t layer = 0;                     // absolute (keyed), else the position in the file
+    std::int64_t layer = 0;                          // absolute (keyed), else the position in the file
     std::vector<std::vector<std::int64_t>> by_rank;  // logical expert of each slot; one entry where ranks are not said
   };
   LayerAxis axis = LayerAxis::unsaid;
@@ -46,11 +46,12 @@ struct CountsFile {
   // The map in force at the last step, where the file has it: [rows][cells] logical experts. Empty else.
   std::vector<std::int64_t> physical_to_logical;
   std::optional<std::int64_t> experts, top_k;  // where the file says
+  std::optional<std::int64_t> rank;            // whose counts these are, where the file has one rank's only
 };
 
 // ids: [tokens][rows][top_k], flat; -1 where a token chose fewer. Logical experts unless `ids_of` says otherwise.
 struct RoutingFile {
-  struct Span {                       // tokens of one request, or of one forward pass
+  struct Span {  // tokens of one request, or of one forward pass
     std::string id;
     std::int64_t offset = 0, tokens = 0;
     std::int64_t prompt_tokens = 0;  // 0 = not said
@@ -63,6 +64,10 @@ struct RoutingFile {
   std::vector<std::int32_t> ids;
   std::vector<Span> spans;
   bool passes = false;  // spans are forward passes (all tokens of a step), not requests
+  // Of physical ids: the map in force at the last token, [rows][cells] logical experts. Empty else.
+  std::int64_t cells = 0;
+  std::vector<std::int64_t> physical_to_logical;
+  std::optional<std::int64_t> rank;  // whose tokens these are, where the file has one rank's only
 };
 
 // No table has more cells; far above what recorders keep, and it still fits a machine that plans.

@@ -1,0 +1,65 @@
+#include "wire/foreign/counts_csv.h"
+
+#include <algorithm>
+
+#include "util/error.h"
+#include "wire/csv.h"
+#include "wire/json_tree.h"
+
+namespace afore::wire {
+namespace {
+
+constexpr std::int64_t kMaxId = (1 << 16) - 1;
+
+struct Cell {
+  std::int64_t layer, expert, count;
+  std::size_t row;
+};
+
+std::vector<Cell> cells_of(const CsvTable& table) {
+  const std::size_t layer = table.column("layer_id"), expert = table.column("expert_id"), count = table.column("count");
+  std::vector<Cell> cells;
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    cells.push_back({table.integer(row, layer, 0, kMaxId), table.integer(row, expert, 0, kMaxId),
+                     table.integer(row, count, 0, kMaxInteger), row});
+  std::vector<Cell> sorted = cells;
+  std::sort(sorted.begin(), sorted.end(), [](const Cell& a, const Cell& b) {
+    return a.layer != b.layer ? a.layer < b.layer : a.expert != b.expert ? a.expert < b.expert : a.row < b.row;
+  });
+  for (std::size_t i = 1; i < sorted.size(); ++i)
+    if (sorted[i].layer == sorted[i - 1].layer && sorted[i].expert == sorted[i - 1].expert)
+      table.fail(sorted[i].row, expert,
+                 "the expert has a count in line " + std::to_string(table.line(sorted[i - 1].row)) + " already");
+  return cells;
+}
+
+}  // namespace
+
+CountsFile parse_counts_csv(std::vector<std::pair<std::string, std::vector<std::uint8_t>>> files) {
+  std::vector<std::vector<Cell>> parts;
+  CountsFile counts;
+  counts.axis = LayerAxis::hidden;
+  counts.steps = 1;
+  for (auto& [name, bytes] : files) {
+    const CsvTable table(std::move(bytes), name);
+    for (const Cell& cell : parts.emplace_back(cells_of(table))) {
+      counts.rows = std::max(counts.rows, cell.layer + 1);
+      counts.cells = std::max(counts.cells, cell.expert + 1);
+    }
+    if (parts.back().empty()) throw Error(ErrorKind::data, name + ": there are no counts");
+  }
+  if (counts.rows * counts.cells > kMaxTableCells)
+    throw Error(ErrorKind::data, files[0].first + ": too many layers and experts");
+  counts.counts.assign(static_cast<std::size_t>(counts.rows * counts.cells), 0);
+  for (std::size_t part = 0; part < parts.size(); ++part)
+    for (const Cell& cell : parts[part]) {
+      std::int64_t& sum = counts.counts[cell.layer * counts.cells + cell.expert];
+      sum += cell.count;
+      if (sum > kMaxInteger)
+        throw Error(ErrorKind::data, files[part].first + ": the counts of an expert sum to more than 2^53");
+    }
+  counts.experts = counts.cells;
+  return counts;
+}
+
+}  // namespace afore::wire

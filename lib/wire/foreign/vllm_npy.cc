@@ -1,0 +1,62 @@
+#include "wire/foreign/vllm_npy.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "util/error.h"
+#include "wire/foreign/npy.h"
+#include "wire/json_tree.h"
+
+namespace afore::wire {
+namespace {
+
+[[noreturn]] void fail(const std::string& source, const std::string& fact, const std::string& hint = "") {
+  throw Error(ErrorKind::data, source + ": " + fact, hint);
+}
+
+void check_size(const NpyArray& array, const std::string& source) {
+  if (array.values.empty()) fail(source, fmt::format("the shape {} is empty", array.shape));
+  if (array.values.size() > static_cast<std::size_t>(kMaxTableCells))
+    fail(source, fmt::format("the shape {} has more than {} cells", array.shape, kMaxTableCells));
+}
+
+}  // namespace
+
+CountsFile counts_from_npy(std::span<const std::uint8_t> bytes, const std::string& source, LayerAxis axis,
+                           ExpertIds ids) {
+  NpyArray array = parse_npy(bytes, source);
+  const std::size_t dimensions = array.shape.size();
+  if (dimensions != 2 && dimensions != 3)
+    fail(source, fmt::format("the shape {} is not (rows, cells) or (steps, rows, cells)", array.shape));
+  check_size(array, source);
+  for (std::size_t i = 0; i < array.values.size(); ++i) {
+    if (array.values[i] < 0) fail(source, fmt::format("count {} of {} is negative", i, array.values.size()));
+    if (array.values[i] > kMaxInteger)
+      fail(source, fmt::format("count {} of {} is above 2^53", i, array.values.size()));
+  }
+  CountsFile out;
+  out.axis = axis;
+  out.ids = ids;
+  out.steps = dimensions == 3 ? array.shape[0] : 1;
+  out.rows = array.shape[dimensions - 2];
+  out.cells = array.shape[dimensions - 1];
+  if (ids == ExpertIds::logical) out.experts = out.cells;
+  out.counts = std::move(array.values);
+  return out;
+}
+
+MapFile map_from_npy(std::span<const std::uint8_t> bytes, const std::string& source, LayerAxis axis) {
+  const NpyArray array = parse_npy(bytes, source);
+  if (array.shape.size() != 2) fail(source, fmt::format("the shape {} is not (rows, slots)", array.shape));
+  check_size(array, source);
+  MapFile map;
+  map.axis = axis;
+  map.physical = array.shape[1];
+  for (std::int64_t row = 0; row < array.shape[0]; ++row) {
+    const auto begin = array.values.begin() + static_cast<std::ptrdiff_t>(row * array.shape[1]);
+    map.rows.push_back({row, {{begin, begin + static_cast<std::ptrdiff_t>(array.shape[1])}}});
+  }
+  return map;
+}
+
+}  // namespace afore::wire
