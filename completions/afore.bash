@@ -31,6 +31,9 @@ _afore_plan() {
       ':verify') path='verify' ;;
       ':advise') path='advise' ;;
       ':ratio') path='ratio' ;;
+      ':place') path='place' ;;
+      ':export') path='export' ;;
+      ':check') path='check' ;;
     esac
   done
   case "$path:$prev" in
@@ -58,12 +61,23 @@ _afore_plan() {
     'advise:--policies' | 'advise:--history-steps' | 'advise:--evaluate-steps' | 'advise:--min-gain' | 'advise:--confidence' | 'advise:--workers' | 'advise:--worker' | 'advise:--pin-experts' | 'advise:--slots' | 'advise:--tile-tokens' | 'advise:--attention-workers' | 'advise:--microbatches' | 'advise:--top-k' | 'advise:--model' | 'advise:--cost' | 'advise:--copy-budget' | 'advise:--window-us' | 'advise:--window-steps' | 'advise:--plan-budget-nodes' | 'advise:--eplb-interval' | 'advise:--eplb-step-bytes' | 'advise:--eplb-groups' | 'advise:--eplb-nodes' | 'advise:--init' | 'advise:--balance-steps' | 'advise:--kv-tokens') ;;
     'ratio:--recover') words='strict tail skip' ;;
     'ratio:--workers' | 'ratio:--batch' | 'ratio:--context' | 'ratio:--tile-tokens' | 'ratio:--top-k' | 'ratio:--model' | 'ratio:--cost') ;;
+    'place:--recover') words='strict tail skip' ;;
+    'place:--policy') words='balanced eplb' ;;
+    'place:--workers' | 'place:--slots' | 'place:--redundant-experts' | 'place:--eplb-groups' | 'place:--eplb-nodes' | 'place:--model' | 'place:--experts' | 'place:--hidden-layers' | 'place:--moe-layers' | 'place:--expert-bytes') ;;
+    'export:--recover') words='strict tail skip' ;;
+    'export:--to') words='sglang vllm trtllm ascend eplb eplb-npy' ;;
+    'export:-o' | 'export:--output' | 'export:--map-version' | 'export:--model-class' | 'export:--layer-updates-per-iter' | 'export:--model' | 'export:--experts' | 'export:--hidden-layers' | 'export:--moe-layers' | 'export:--expert-bytes') ;;
+    'check:--for') words='sglang vllm trtllm ascend eplb' ;;
+    'check:--workers' | 'check:--model-class' | 'check:--model' | 'check:--experts' | 'check:--hidden-layers' | 'check:--moe-layers' | 'check:--expert-bytes') ;;
     *)
       case "$path" in
-        '') words='--version -h --help --recover --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify advise ratio' ;;
+        '') words='--version -h --help --recover --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify advise ratio place export check' ;;
         'verify') words='-h --help --recover --json -q --quiet' ;;
         'advise') words='-h --help --recover --policies --history-steps --evaluate-steps --min-gain --confidence --json --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --kv-tokens --links --replan --allow-drop -q --quiet' ;;
         'ratio') words='-h --help --recover --workers --batch --context --tile-tokens --top-k --model --cost --json -q --quiet' ;;
+        'place') words='-h --help --recover --workers --slots --redundant-experts --policy --eplb-groups --eplb-nodes --no-duplicates --allow-drop --model --experts --hidden-layers --moe-layers --expert-bytes -q --quiet' ;;
+        'export') words='-h --help --recover --to -o --output --force --fill --map-version --model-class --layer-updates-per-iter --model --experts --hidden-layers --moe-layers --expert-bytes -q --quiet' ;;
+        'check') words='-h --help --for --workers --model-class --json --model --experts --hidden-layers --moe-layers --expert-bytes -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -151,9 +165,11 @@ _afore_trace() {
     esac
   done
   case "$path:$prev" in
-    'import:--from') words='routing-ids sglang-count azure-csv mooncake' ;;
+    'import:--from') words='routing-ids azure-csv mooncake sglang sglang-count sglang-csv vllm vllm-map trtllm ascend eplb routed-experts route-log' ;;
     'import:--phase-change') words='abrupt gradual' ;;
-    'import:--seed' | 'import:--microbatches' | 'import:--layers' | 'import:--model' | 'import:-o' | 'import:--output' | 'import:--meta' | 'import:--concurrent' | 'import:--prefill-chunk' | 'import:--steps' | 'import:--warmup-steps' | 'import:--phases' | 'import:--routing' | 'import:--requests' | 'import:--rate-scale' | 'import:--start-s' | 'import:--window-s' | 'import:--top-k' | 'import:--sample-steps' | 'import:--tokens') ;;
+    'import:--phase') words='decode prefill mixed' ;;
+    'import:--layer-axis') words='hidden moe' ;;
+    'import:--seed' | 'import:--microbatches' | 'import:--layers' | 'import:--model' | 'import:-o' | 'import:--output' | 'import:--meta' | 'import:--concurrent' | 'import:--prefill-chunk' | 'import:--steps' | 'import:--warmup-steps' | 'import:--phases' | 'import:--routing' | 'import:--requests' | 'import:--rate-scale' | 'import:--start-s' | 'import:--window-s' | 'import:--sample-steps' | 'import:--tokens' | 'import:--top-k' | 'import:--experts' | 'import:--hidden-layers' | 'import:--moe-layers' | 'import:--workers' | 'import:--map' | 'import:--model-class' | 'import:--iterations') ;;
     'synth:--popularity') words='lognormal zipf' ;;
     'synth:--model' | 'synth:--layers' | 'synth:--steps' | 'synth:--warmup-steps' | 'synth:--microbatches' | 'synth:--tokens' | 'synth:--seed' | 'synth:--skew' | 'synth:--drift' | 'synth:--burst' | 'synth:--switch' | 'synth:-o' | 'synth:--output') ;;
     'stat:--recover') words='strict tail skip' ;;
@@ -177,7 +193,7 @@ _afore_trace() {
     *)
       case "$path" in
         '') words='--version -h --help -q --quiet import synth stat compare head replay record check repair merge fit-cost' ;;
-        'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --routing --requests --rate-scale --start-s --window-s --top-k --sample-steps --tokens -q --quiet' ;;
+        'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --routing --requests --rate-scale --start-s --window-s --sum --phase --allow-drop --sample-steps --tokens --top-k --experts --hidden-layers --moe-layers --layer-axis --workers --map --model-class --iterations -q --quiet' ;;
         'synth') words='-h --help --model --layers --steps --warmup-steps --microbatches --tokens --seed --popularity --skew --drift --burst --switch -o --output -q --quiet' ;;
         'stat') words='-h --help --recover --format --json --workers --hot --top-k --include-warmup -q --quiet' ;;
         'compare') words='-h --help --recover --max-mape --metrics --json -q --quiet' ;;
