@@ -15,7 +15,7 @@ _afore_migrate() {
     'calibrate:-b' | 'calibrate:--minbytes' | 'calibrate:-e' | 'calibrate:--maxbytes' | 'calibrate:-f' | 'calibrate:--stepfactor' | 'calibrate:-n' | 'calibrate:--iters' | 'calibrate:-w' | 'calibrate:--warmup_iters' | 'calibrate:-c' | 'calibrate:--check' | 'calibrate:--workers' | 'calibrate:--seed' | 'calibrate:--cost' | 'calibrate:-o' | 'calibrate:--output') ;;
     *)
       case "$path" in
-        '') words='--version -h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed -J --json_file -q --quiet calibrate' ;;
+        '') words='--version -h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed -J --json_file --json -q --quiet calibrate' ;;
         'calibrate') words='-h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed --cost -o --output --force -q --quiet' ;;
       esac ;;
   esac
@@ -31,6 +31,9 @@ _afore_plan() {
       ':verify') path='verify' ;;
       ':advise') path='advise' ;;
       ':ratio') path='ratio' ;;
+      ':place') path='place' ;;
+      ':export') path='export' ;;
+      ':check') path='check' ;;
     esac
   done
   case "$path:$prev" in
@@ -58,12 +61,23 @@ _afore_plan() {
     'advise:--policies' | 'advise:--history-steps' | 'advise:--evaluate-steps' | 'advise:--min-gain' | 'advise:--confidence' | 'advise:--workers' | 'advise:--worker' | 'advise:--pin-experts' | 'advise:--slots' | 'advise:--tile-tokens' | 'advise:--attention-workers' | 'advise:--microbatches' | 'advise:--top-k' | 'advise:--model' | 'advise:--cost' | 'advise:--copy-budget' | 'advise:--window-us' | 'advise:--window-steps' | 'advise:--plan-budget-nodes' | 'advise:--eplb-interval' | 'advise:--eplb-step-bytes' | 'advise:--eplb-groups' | 'advise:--eplb-nodes' | 'advise:--init' | 'advise:--balance-steps' | 'advise:--kv-tokens') ;;
     'ratio:--recover') words='strict tail skip' ;;
     'ratio:--workers' | 'ratio:--batch' | 'ratio:--context' | 'ratio:--tile-tokens' | 'ratio:--top-k' | 'ratio:--model' | 'ratio:--cost') ;;
+    'place:--recover') words='strict tail skip' ;;
+    'place:--policy') words='balanced eplb' ;;
+    'place:--workers' | 'place:--slots' | 'place:--redundant-experts' | 'place:--eplb-groups' | 'place:--eplb-nodes' | 'place:--model' | 'place:--experts' | 'place:--hidden-layers' | 'place:--moe-layers' | 'place:--expert-bytes') ;;
+    'export:--recover') words='strict tail skip' ;;
+    'export:--to') words='sglang vllm trtllm ascend eplb eplb-npy' ;;
+    'export:-o' | 'export:--output' | 'export:--map-version' | 'export:--model-class' | 'export:--layer-updates-per-iter' | 'export:--model' | 'export:--experts' | 'export:--hidden-layers' | 'export:--moe-layers' | 'export:--expert-bytes') ;;
+    'check:--for') words='sglang vllm trtllm ascend eplb' ;;
+    'check:--workers' | 'check:--model-class' | 'check:--model' | 'check:--experts' | 'check:--hidden-layers' | 'check:--moe-layers' | 'check:--expert-bytes') ;;
     *)
       case "$path" in
-        '') words='--version -h --help --recover --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify advise ratio' ;;
-        'verify') words='-h --help --recover -q --quiet' ;;
+        '') words='--version -h --help --recover --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify advise ratio place export check' ;;
+        'verify') words='-h --help --recover --json -q --quiet' ;;
         'advise') words='-h --help --recover --policies --history-steps --evaluate-steps --min-gain --confidence --json --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --kv-tokens --links --replan --allow-drop -q --quiet' ;;
         'ratio') words='-h --help --recover --workers --batch --context --tile-tokens --top-k --model --cost --json -q --quiet' ;;
+        'place') words='-h --help --recover --workers --slots --redundant-experts --policy --eplb-groups --eplb-nodes --no-duplicates --allow-drop --model --experts --hidden-layers --moe-layers --expert-bytes -q --quiet' ;;
+        'export') words='-h --help --recover --to -o --output --force --fill --map-version --model-class --layer-updates-per-iter --model --experts --hidden-layers --moe-layers --expert-bytes -q --quiet' ;;
+        'check') words='-h --help --for --workers --model-class --json --model --experts --hidden-layers --moe-layers --expert-bytes -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -123,7 +137,7 @@ _afore_serve() {
       case "$path" in
         '') words='--version -h --help -q --quiet replay compare run calibrate' ;;
         'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --timeline -q --quiet' ;;
-        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --policies --format --summaries -q --quiet' ;;
+        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --policies --format --json --summaries -q --quiet' ;;
         'run') words='-h --help --model --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos --host --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --sizes --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --json --record --timeline -q --quiet' ;;
         'calibrate') words='-h --help --cost --name -o --output --force --recover -q --quiet' ;;
       esac ;;
@@ -151,9 +165,11 @@ _afore_trace() {
     esac
   done
   case "$path:$prev" in
-    'import:--from') words='routing-ids sglang-count azure-csv mooncake' ;;
+    'import:--from') words='routing-ids azure-csv mooncake sglang sglang-count sglang-csv vllm vllm-map trtllm ascend eplb routed-experts route-log' ;;
     'import:--phase-change') words='abrupt gradual' ;;
-    'import:--seed' | 'import:--microbatches' | 'import:--layers' | 'import:--model' | 'import:-o' | 'import:--output' | 'import:--meta' | 'import:--concurrent' | 'import:--prefill-chunk' | 'import:--steps' | 'import:--warmup-steps' | 'import:--phases' | 'import:--routing' | 'import:--requests' | 'import:--rate-scale' | 'import:--start-s' | 'import:--window-s' | 'import:--top-k' | 'import:--sample-steps' | 'import:--tokens') ;;
+    'import:--phase') words='decode prefill mixed' ;;
+    'import:--layer-axis') words='hidden moe' ;;
+    'import:--seed' | 'import:--microbatches' | 'import:--layers' | 'import:--model' | 'import:-o' | 'import:--output' | 'import:--meta' | 'import:--concurrent' | 'import:--prefill-chunk' | 'import:--steps' | 'import:--warmup-steps' | 'import:--phases' | 'import:--routing' | 'import:--requests' | 'import:--rate-scale' | 'import:--start-s' | 'import:--window-s' | 'import:--sample-steps' | 'import:--tokens' | 'import:--top-k' | 'import:--experts' | 'import:--hidden-layers' | 'import:--moe-layers' | 'import:--workers' | 'import:--map' | 'import:--model-class' | 'import:--iterations') ;;
     'synth:--popularity') words='lognormal zipf' ;;
     'synth:--model' | 'synth:--layers' | 'synth:--steps' | 'synth:--warmup-steps' | 'synth:--microbatches' | 'synth:--tokens' | 'synth:--seed' | 'synth:--skew' | 'synth:--drift' | 'synth:--burst' | 'synth:--switch' | 'synth:-o' | 'synth:--output') ;;
     'stat:--recover') words='strict tail skip' ;;
@@ -177,14 +193,14 @@ _afore_trace() {
     *)
       case "$path" in
         '') words='--version -h --help -q --quiet import synth stat compare head replay record check repair merge fit-cost' ;;
-        'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --routing --requests --rate-scale --start-s --window-s --top-k --sample-steps --tokens -q --quiet' ;;
+        'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --routing --requests --rate-scale --start-s --window-s --sum --phase --allow-drop --sample-steps --tokens --top-k --experts --hidden-layers --moe-layers --layer-axis --workers --map --model-class --iterations -q --quiet' ;;
         'synth') words='-h --help --model --layers --steps --warmup-steps --microbatches --tokens --seed --popularity --skew --drift --burst --switch -o --output -q --quiet' ;;
-        'stat') words='-h --help --recover --format --workers --hot --top-k --include-warmup -q --quiet' ;;
+        'stat') words='-h --help --recover --format --json --workers --hot --top-k --include-warmup -q --quiet' ;;
         'compare') words='-h --help --recover --max-mape --metrics --json -q --quiet' ;;
         'head') words='-h --help -o --output --recover -n --targets --top-k -q --quiet' ;;
         'replay') words='-h --help -o --output --recover --interval-ms --speed --top-k -q --quiet' ;;
         'record') words='-h --help -o --output --fsync --roll-bytes --recover --top-k --model --microbatches --max-concurrency --max-num-batched-tokens --steps --warmup-steps --routing --isa --threads --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos -q --quiet' ;;
-        'check') words='-h --help -q --quiet' ;;
+        'check') words='-h --help --json -q --quiet' ;;
         'repair') words='-h --help -o --output -q --quiet' ;;
         'merge') words='-h --help -o --output --recover -q --quiet' ;;
         'fit-cost') words='-h --help --device --seed -o --output --ffn --link --cost --force -q --quiet' ;;

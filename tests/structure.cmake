@@ -12,6 +12,7 @@ afore_structure_test(words structure)
 afore_structure_test(floors_catch structure)
 afore_structure_test(scripts structure)
 afore_structure_test(completions completions)
+afore_structure_test(man structure)
 afore_structure_test(links structure)
 set_tests_properties(structure:tidy PROPERTIES PROCESSORS 2)
 

@@ -22,6 +22,7 @@ constexpr double kPoorFit = 0.25;  // relative error of the fit from which the u
 struct BenchFlags {
   cli::SweepFlags sweep;
   std::string json_file;
+  bool json = false;
 };
 
 struct CalibrateFlags {
@@ -42,20 +43,21 @@ void run_benchmark(const BenchFlags& flags, const std::vector<std::string>& argu
   const cli::Sweep sweep = cli::resolve(flags.sweep);
   if (!flags.json_file.empty()) cli::check_can_publish(flags.json_file, false, hint);
   ByteWriter out("-");
-  out.write(cli::table_head(sweep));
+  if (!flags.json) out.write(cli::table_head(sweep));
   out.flush();
+  const auto output = flags.json ? cli::Progress::Output::at_end : cli::Progress::Output::streams;
   cli::RunTimes times;
   times.start = migrate::utc_now();
-  const cli::SweepResult result = cli::run_sweep(sweep, [&](const migrate::CopyPoint& point) {
+  const cli::SweepResult result = cli::run_sweep(sweep, output, [&](const migrate::CopyPoint& point) {
+    if (flags.json) return;
     out.write(cli::table_row(point));
     out.flush();  // someone may be watching
   });
   times.end = migrate::utc_now();
-  out.write(cli::table_foot(result));
+  const std::string json = cli::json_report(arguments, sweep, result, times);
+  out.write(flags.json ? json : cli::table_foot(result));
   out.finish();
-  if (!flags.json_file.empty()) {
-    cli::publish(flags.json_file, cli::json_report(arguments, sweep, result, times), false, hint);
-  }
+  if (!flags.json_file.empty()) cli::publish(flags.json_file, json, false, hint);
   refuse_wrong_data(result.wrong);
 }
 
@@ -68,7 +70,8 @@ void run_calibrate(const CalibrateFlags& flags) {
   }
   HardwareProfile profile = cli::load_cost(flags.base);
   cli::check_can_publish(flags.output, flags.force, hint);
-  const cli::SweepResult result = cli::run_sweep(sweep, [](const migrate::CopyPoint&) {});
+  const cli::SweepResult result =
+      cli::run_sweep(sweep, cli::Progress::Output::at_end, [](const migrate::CopyPoint&) {});
   if (result.interrupted) throw Error(ErrorKind::interrupted, "no cost file was written");
   refuse_wrong_data(result.wrong);
 
@@ -117,6 +120,11 @@ int main(int argc, char** argv) {
         cli::add_sweep_flags(app, bench.sweep);
         app.add_option("-J,--json_file", bench.json_file, "Also write the results as JSON; never overwrites")
             ->type_name("FILE");
+        app.add_flag("--json", bench.json, "The same JSON on standard output, instead of the table");
+        cli::examples(app, {{"Copies of 64 KiB to 1 MiB between two workers", "afore-migrate -b 64K -e 1M -n 5"},
+                            {"From one worker to three, for a program",
+                             "afore-migrate -b 64K -e 1M -n 5 --workers 4 --pattern fanout --json \\\n"
+                             "  > copies.json"}});
         app.final_callback([&] {
           if (app.get_subcommands().empty()) run_benchmark(bench, arguments);
         });
@@ -135,6 +143,12 @@ int main(int argc, char** argv) {
             ->type_name("FILE")
             ->capture_default_str();
         sub->add_flag("--force", calibrate.force, "Replace an existing file");
+        cli::examples(*sub, {{"What copies cost on this machine, for the planner",
+                              "afore-migrate calibrate -q -b 64K -e 1M -n 5 -o copies.json\n"
+                              "afore-trace synth --model gpt-oss-20b --steps 5 --tokens 512 |\n"
+                              "  afore-plan --workers 4 --cost copies.json > planned.jsonl"},
+                             {"On standard output, from another base",
+                              "afore-migrate calibrate -q -b 64K -e 1M -n 5 --cost a100"}});
         sub->final_callback([&] {
           refuse_flags_before_command(app);
           run_calibrate(calibrate);

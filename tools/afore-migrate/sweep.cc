@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "common/cli.h"
 #include "util/error.h"
 
@@ -69,11 +71,16 @@ Sweep resolve(const SweepFlags& flags) {
   return sweep;
 }
 
-SweepResult run_sweep(const Sweep& sweep, const std::function<void(const migrate::CopyPoint&)>& on_point) {
+SweepResult run_sweep(const Sweep& sweep, Progress::Output output,
+                      const std::function<void(const migrate::CopyPoint&)>& on_point) {
   migrate::CopyBenchOptions options = sweep.options;
   options.stop = catch_interrupts();
   migrate::CopyBench bench(options);
   SweepResult result;
+  // Time goes with bytes, not with sizes.
+  Progress progress("sizes", kAbsent, output);
+  const std::int64_t total = std::accumulate(sweep.sizes.begin(), sweep.sizes.end(), std::int64_t{0});
+  std::int64_t bytes = 0;
   for (const std::int64_t size : sweep.sizes) {
     const auto point = bench.run(size);
     if (!point) {
@@ -83,6 +90,8 @@ SweepResult run_sweep(const Sweep& sweep, const std::function<void(const migrate
     result.wrong += point->wrong.value_or(0);
     result.points.push_back(*point);
     on_point(*point);
+    progress.set_part(bytes += size, total);
+    progress.add();
   }
   return result;
 }

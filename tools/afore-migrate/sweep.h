@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/progress.h"
 #include "migrate/copy_bench.h"
 
 namespace afore::cli {
@@ -33,7 +34,9 @@ struct SweepResult {
   bool interrupted = false;
 };
 
-// Measures every size, calling `on_point` after each. SIGINT and SIGTERM end it early, with what is measured so far.
-SweepResult run_sweep(const Sweep& sweep, const std::function<void(const migrate::CopyPoint&)>& on_point);
+// Measures every size, calling `on_point` after each, and shows progress: `output` says what standard output gets
+// meanwhile. SIGINT and SIGTERM end it early, with what is measured so far.
+SweepResult run_sweep(const Sweep& sweep, Progress::Output output,
+                      const std::function<void(const migrate::CopyPoint&)>& on_point);
 
 }  // namespace afore::cli

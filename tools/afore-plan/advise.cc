@@ -22,7 +22,8 @@ std::vector<std::string> policies_of(const AdviseFlags& flags) {
     const placement::PolicyInfo* info = placement::find_policy(name);
     if (info == nullptr)
       throw Error(ErrorKind::usage, "--policies has an unknown policy '" + name + "'",
-                  "choose from " + placement::policy_names(","));
+                  cli::guess_at(name, CLI::detail::split(placement::policy_names(","), ',')) + "choose from " +
+                      placement::policy_names(","));
     if (info->make != nullptr && info->make({})->is_virtual())
       throw Error(ErrorKind::usage, "--policies: " + name + " is a yardstick and cannot be run",
                   "it is a row of the table in any case");
@@ -174,6 +175,12 @@ void add_advise(CLI::App& app) {
                   "Copies on links of their own, or on those of the hidden states (shared)", {"own", "shared"});
   command->add_flag("--replan", o->replan, "Drop plans that the input has");
   command->add_flag("--allow-drop", o->allow_drop, "Accept demand that sums to less than tokens x top-k");
+  cli::examples(*command, {{"Whether copies would help on four workers; exit 1 says no",
+                            "afore-trace synth --model gpt-oss-20b --layers 0-3 --steps 60 --skew 2 \\\n"
+                            "  --microbatches 3 --tokens 512 > demand.jsonl\n"
+                            "afore-plan advise --workers 4 demand.jsonl || echo \"exit $?\""},
+                           {"The verdict for a program",
+                            "afore-plan advise --workers 4 --json demand.jsonl > advice.json || true"}});
   command->final_callback([command, o] {
     cli::refuse_terminal_stdin(o->input, *command);
     run_advise(*o);

@@ -16,8 +16,8 @@ class Reader {
   Reader(const AdviseFlags& flags, cli::Setup& setup)
       : flags_(flags),
         setup_(setup),
-        stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop),
-                cli::recover_of(flags.recover)) {}
+        stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop), cli::recover_of(flags.recover),
+                cli::Progress::Output::at_end) {}
 
   Workload read();
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "advice/verdict.h"
+#include "common/progress.h"
 #include "host/sim_host.h"
 #include "pipeline/standing_plans.h"
 #include "util/error.h"
@@ -64,8 +65,12 @@ std::vector<double> block_times(const StepEnds& ends, const std::vector<std::int
 
 class Simulation {
  public:
-  Simulation(const Workload& work, const cli::Setup& setup, const AdviseFlags& flags)
-      : work_(work), setup_(setup), options_(sim_options(setup, flags)) {
+  // `ways`: how many will be run.
+  Simulation(const Workload& work, const cli::Setup& setup, const AdviseFlags& flags, std::size_t ways)
+      : work_(work),
+        setup_(setup),
+        options_(sim_options(setup, flags)),
+        progress_("targets", static_cast<std::int64_t>(work.targets.size() * ways), cli::Progress::Output::at_end) {
     std::map<std::pair<std::int64_t, int>, std::int64_t> tokens;
     for (const Demand& demand : work.targets)
       if (work.in_evaluation(demand.target.step))
@@ -121,6 +126,7 @@ class Simulation {
     for (std::size_t i = 0; i < work_.targets.size(); ++i) {
       const int batch = work_.batch_of[i];
       host->push(work_.targets[i], batch < 0 ? nullptr : &work_.batches[batch], {});
+      progress_.add();
     }
     host->finish();
     const std::int64_t border = work_.history.back();
@@ -135,13 +141,14 @@ class Simulation {
   const cli::Setup& setup_;
   host::SimOptions options_;
   double tokens_ = 0;  // of the evaluation
+  mutable cli::Progress progress_;
 };
 
 }  // namespace
 
 std::vector<Way> simulate_ways(const Workload& work, const cli::Setup& setup, const AdviseFlags& flags,
                                const std::vector<std::string>& policies) {
-  const Simulation simulation(work, setup, flags);
+  const Simulation simulation(work, setup, flags, 3 + 2 * policies.size());
   std::vector<Way> ways;
   ways.push_back(simulation.standing());
   ways.push_back(simulation.live("exact split", "", pipeline::exact_split(setup.planner)));

@@ -160,6 +160,13 @@ void add_check(CLI::App& app) {
   command->add_option("--model-class", o->model_class, "vllm: which model of a file with maps of several");
   command->add_flag("--json", o->json, "One JSON object instead of lines for people");
   add_model_flags(*command, o->model);
+  cli::examples(*command,
+                {{"A map that SGLang takes",
+                  "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
+                  "afore-plan place -q --workers 8 --slots 1 demand.jsonl |\n"
+                  "  afore-plan export -q --to sglang -o init.json\n"
+                  "afore-plan check init.json --for sglang --model gpt-oss-20b --workers 8"},
+                 {"The findings for a program", "afore-plan check init.json --for sglang --json > check.json"}});
   command->final_callback([o] { run_check(*o); });
 }
 

@@ -227,6 +227,12 @@ void add_export(CLI::App& app) {
   cli::add_int(*command, "--layer-updates-per-iter", o->layer_updates_per_iter,
                "trtllm: 0 keeps the map, more lets the engine move experts on from it", 0, 1 << 16);
   add_model_flags(*command, o->model);
+  cli::examples(*command,
+                {{"A map for --init-expert-location of SGLang",
+                  "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
+                  "afore-plan place -q --workers 8 --slots 1 demand.jsonl > map.jsonl\n"
+                  "afore-plan export -q --to sglang -o init.json map.jsonl"},
+                 {"The same for TensorRT-LLM", "afore-plan export -q --to trtllm -o balancer.yaml map.jsonl"}});
   command->final_callback([command, o] {
     cli::refuse_terminal_stdin(o->file, *command);
     run_export(*o);

@@ -32,6 +32,13 @@ int main(int argc, char** argv) {
         afore::plan::add_place(app);
         afore::plan::add_export(app);
         afore::plan::add_check(app);
+        afore::cli::examples(
+            app, {{"Four workers with two redundant slots each",
+                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
+                   "  tee demand.jsonl | afore-plan --workers 4 --slots 2 > planned.jsonl"},
+                  {"Another policy, its predictions alone",
+                   "afore-plan --workers 4 --policy eplb --summary --only summary demand.jsonl"},
+                  {"Why a target was planned as it was", "afore-plan --workers 4 --explain 10:0:0 demand.jsonl"}});
         app.require_subcommand(0, 1);
         app.final_callback([&] {
           if (!app.get_subcommands().empty()) return;

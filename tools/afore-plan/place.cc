@@ -204,6 +204,12 @@ void add_place(CLI::App& app) {
   command->add_flag("--no-duplicates", o->no_duplicates, "eplb never puts two replicas of an expert on one worker");
   command->add_flag("--allow-drop", o->allow_drop, "Accept demand that sums to less than tokens x top-k");
   add_model_flags(*command, o->model);
+  cli::examples(*command, {{"One redundant slot on each of eight ranks, from recorded demand",
+                            "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
+                            "afore-plan place -q --workers 8 --slots 1 demand.jsonl > map.jsonl"},
+                           {"DeepSeek's rule, as a file that SGLang starts from",
+                            "afore-plan place -q --workers 8 --redundant-experts 8 --policy eplb \\\n"
+                            "  demand.jsonl | afore-plan export -q --to sglang -o init.json"}});
   command->final_callback([command, o] {
     cli::refuse_terminal_stdin(o->file, *command);
     run_place(*o);

@@ -28,7 +28,8 @@ struct StreamDemand {
 
 StreamDemand read_stream(const RatioFlags& flags) {
   StreamDemand found;
-  cli::RecordStream stream(flags.input, cli::read_options(flags.planning.top_k, true), cli::recover_of(flags.recover));
+  cli::RecordStream stream(flags.input, cli::read_options(flags.planning.top_k, true), cli::recover_of(flags.recover),
+                           cli::Progress::Output::at_end);
   while (stream.next()) {
     const auto* demand = std::get_if<Demand>(&stream.record());
     if (demand == nullptr || demand->phase == Phase::warmup) continue;
@@ -154,6 +155,11 @@ void add_ratio(CLI::App& app) {
   command->add_option("--model", o->planning.model, "Preset with the sizes a header lacks");
   command->add_option("--cost", o->planning.cost, "a100, h100, h200 or a cost FILE (default h100)");
   command->add_flag("--json", o->json, "One line of JSON instead of the tables");
+  cli::examples(*command, {{"How many attention workers eight FFN workers need",
+                            "afore-plan ratio --model gpt-oss-20b --workers 8"},
+                           {"At another batch size and context, for a program",
+                            "afore-plan ratio --model gpt-oss-20b --workers 8 --batch 64 --context 4096 \\\n"
+                            "  --json > ratio.json"}});
   command->final_callback([command, o] {
     if (o->input == "-") cli::refuse_terminal_stdin(o->input, *command);
     run_ratio(*o);

@@ -9,6 +9,7 @@
 #include "util/error.h"
 #include "util/line_io.h"
 #include "verify/verify.h"
+#include "wire/json_writer.h"
 #include "wire/wire.h"
 
 namespace afore::plan {
@@ -20,35 +21,70 @@ std::string counted(std::int64_t count, const char* one, const char* many) {
 
 struct VerifyOptions {
   std::string file = "-", recover = "tail";
+  bool json = false;
 };
 
-void run_verify(const VerifyOptions& o) {
-  LineReader reader(o.file, cli::recover_of(o.recover));
-  // Dropped tokens are stated in the records, and the checker sums them.
-  wire::RecordDecoder decoder(reader.name(), {.allow_drop = true, .top_k = std::nullopt});
-  verify::Verifier verifier;
-  std::string_view line;
-  while (reader.next(line)) {
-    const Record record = decoder.decode(line, reader.line_number());
-    const auto* unknown = std::get_if<UnknownRecord>(&record);
-    if (unknown != nullptr && unknown->kind == "membership")
-      throw Error(ErrorKind::data,
-                  fmt::format("{}:{}: workers were lost here, and what stands then is not in the stream", reader.name(),
-                              reader.line_number()),
-                  "the simulator checks such runs while they run");
-    verifier.feed(record);
-  }
-  cli::warn_of_losses(reader);
-  verifier.finish();
-
-  const auto& counts = verifier.counts();
-  std::string summary =
+std::string text_of(const verify::Verifier::Counts& counts) {
+  std::string text =
       fmt::format("ok: {}, {}, {} certified, {} checked", counted(counts.plans, "plan", "plans"),
                   counted(counts.copies, "copy", "copies"), counts.certified, counted(counts.cuts, "cut", "cuts"));
-  if (counts.observed > 0) summary += fmt::format(", {} observed", counts.observed);
+  if (counts.observed > 0) text += fmt::format(", {} observed", counts.observed);
+  return text;
+}
+
+// `violation`: empty when there is none.
+std::string json_of(const verify::Verifier::Counts& counts, std::string_view violation) {
+  std::string text;
+  wire::JsonWriter json(text);
+  json.open('{');
+  json.string("kind", "verification");
+  json.integer("v", kRecordVersion);
+  json.string("producer", cli::producer("afore-plan"));
+  json.boolean("ok", violation.empty());
+  json.integer("demands", counts.demands);
+  json.integer("plans", counts.plans);
+  json.integer("copies", counts.copies);
+  json.integer("certified", counts.certified);
+  json.integer("cuts", counts.cuts);
+  json.integer("observed", counts.observed);
+  json.string_or_null("violation", violation);
+  json.close('}');
+  return text;
+}
+
+void put(const VerifyOptions& o, const verify::Verifier& verifier, std::string_view violation) {
+  if (!o.json && !violation.empty()) return;  // it is the message
   ByteWriter out("-");
-  out.write_line(summary);
+  out.write_line(o.json ? json_of(verifier.counts(), violation) : text_of(verifier.counts()));
   out.finish();
+}
+
+// What is lost with a worker is not in the stream, and without it nothing can be checked.
+void refuse_membership(const cli::RecordStream& stream, const std::string& name) {
+  const auto* unknown = std::get_if<UnknownRecord>(&stream.record());
+  if (unknown == nullptr || unknown->kind != "membership") return;
+  throw Error(ErrorKind::data,
+              fmt::format("{}:{}: workers were lost here, and what stands then is not in the stream", name,
+                          stream.line_number()),
+              "the simulator checks such runs while they run");
+}
+
+void run_verify(const VerifyOptions& o) {
+  // Dropped tokens are stated in the records, and the checker sums them.
+  cli::RecordStream stream(o.file, cli::read_options(kAbsent, true), cli::recover_of(o.recover),
+                           cli::Progress::Output::at_end);
+  verify::Verifier verifier;
+  try {
+    while (stream.next()) {
+      refuse_membership(stream, stream.lines().name());
+      verifier.feed(stream.record());
+    }
+    verifier.finish();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::answer_no) put(o, verifier, error.what());
+    throw;
+  }
+  put(o, verifier, "");
 }
 
 }  // namespace
@@ -62,6 +98,11 @@ void add_verify(CLI::App& app) {
   const auto o = std::make_shared<VerifyOptions>();
   command->add_option("FILE", o->file, "Planned stream; - is standard input")->capture_default_str();
   cli::add_recover(*command, o->recover);
+  command->add_flag("--json", o->json, "One line of JSON instead of the counts, also when a plan is wrong");
+  cli::examples(*command, {{"Every plan, checked again by other code",
+                            "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
+                            "  afore-plan --workers 4 | tee planned.jsonl | afore-plan verify"},
+                           {"The counts for a program", "afore-plan verify --json planned.jsonl"}});
   command->final_callback([command, o] {
     cli::refuse_terminal_stdin(o->file, *command);
     run_verify(*o);

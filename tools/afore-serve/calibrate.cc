@@ -69,7 +69,7 @@ void require_measured(const cli::RecordStream& stream) {
 void calibrate(const CalibrateFlags& flags) {
   HardwareProfile base = cli::load_cost(flags.base);
   if (flags.output != "-") cli::check_can_publish(flags.output, flags.force, kPublishHint);
-  cli::RecordStream stream(flags.input, {}, cli::recover_of(flags.recover));
+  cli::RecordStream stream(flags.input, {}, cli::recover_of(flags.recover), cli::Progress::Output::at_end);
   fit::RunFit run;
   std::optional<double> plan_ns;
   while (stream.next()) {
@@ -112,6 +112,13 @@ void add_calibrate(CLI::App& app) {
       ->capture_default_str();
   sub->add_flag("--force", flags->force, "Replace an existing file");
   cli::add_recover(*sub, flags->recover);
+  cli::examples(*sub, {{"The costs of this machine, from a run on it",
+                        "afore-serve run --workload math --num-prompts 4 --max-tokens 8 --json \\\n"
+                        "  --record run.jsonl --timeline > answers.jsonl\n"
+                        "afore-serve calibrate run.jsonl -q -o this.json"},
+                       {"What they predict",
+                        "afore-serve replay --policy afore --ignore-plans --cost this.json \\\n"
+                        "  --only summary run.jsonl"}});
   sub->final_callback([flags, sub] {
     cli::refuse_terminal_stdin(flags->input, *sub);
     calibrate(*flags);

@@ -33,7 +33,8 @@ std::vector<std::string> split_policies(const std::string& text) {
     const std::string name = text.substr(begin, end - begin);
     if (placement::find_policy(name) == nullptr)
       throw Error(ErrorKind::usage, "--policies has an unknown policy '" + name + "'",
-                  "choose from " + placement::policy_names(","));
+                  cli::guess_at(name, CLI::detail::split(placement::policy_names(","), ',')) + "choose from " +
+                      placement::policy_names(","));
     names.push_back(name);
     begin = end + 1;
   }
@@ -45,8 +46,8 @@ class Comparison {
   explicit Comparison(const ServeFlags& flags)
       : flags_(flags),
         policies_(split_policies(flags.policies)),
-        stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop),
-                cli::recover_of(flags.recover)) {}
+        stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop), cli::recover_of(flags.recover),
+                cli::Progress::Output::at_end) {}
 
   void run() {
     if (!flags_.summaries.empty()) cli::check_can_publish(flags_.summaries, false, kOverwriteHint);
@@ -93,6 +94,8 @@ class Comparison {
     RequestFeed feed(stream_, [](std::string_view, std::string_view) {});
     for (host::IncomingRequest request; feed.next(request);) requests.push_back(std::move(request));
     std::vector<Summary> rows;
+    cli::Progress progress("requests", static_cast<std::int64_t>(requests.size() * policies_.size()),
+                           cli::Progress::Output::at_end);
     for (const std::string& policy : policies_) {
       options.planner.policy = policy;
       options.planner.initial = setup_->initial_maps(policy);
@@ -102,6 +105,7 @@ class Comparison {
           [&](host::IncomingRequest& request) {
             if (next == requests.size()) return false;
             request = requests[next++];
+            progress.add();
             return true;
           },
           interrupted_);
@@ -149,6 +153,7 @@ class Comparison {
   }
 
   void report(std::vector<Summary> rows, bool interrupted) {
+    cli::erase_progress();
     const bool tiles = setup_->planner.limits.objective == Objective::tiles;
     std::string json;
     for (Summary& summary : rows) {

@@ -44,6 +44,17 @@ int main(int argc, char** argv) {
         afore::cli::add_choice(*replay, "--only", replay_flags.only, "Emit only records of this kind",
                                afore::cli::record_kinds());
         replay->add_flag("--timeline", replay_flags.timeline, "Emit an operation record for everything a worker did");
+        afore::cli::examples(*replay,
+                             {{"A planned stream, what came of it alone",
+                               "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
+                               "  tee demand.jsonl | afore-plan --workers 4 |\n"
+                               "  afore-serve replay --only summary"},
+                              {"Planned and served in one go, with everything a worker did",
+                               "afore-serve replay --workers 4 --policy afore --timeline demand.jsonl \\\n"
+                               "  > served.jsonl"},
+                              {"A worker that is lost on the way",
+                               "afore-serve replay --workers 4 --slots 8 --policy afore --faults kill:F2@1ms \\\n"
+                               "  --only membership demand.jsonl"}});
         replay->final_callback([&, replay] {
           afore::cli::refuse_terminal_stdin(replay_flags.input, *replay);
           afore::serve::replay(replay_flags);
@@ -58,19 +69,44 @@ int main(int argc, char** argv) {
             ->capture_default_str();
         afore::cli::add_choice(*compare, "--format", compare_flags.format, "Table for people, or summary records",
                                {"table", "json"});
+        compare->add_flag_callback(
+            "--json", [&] { compare_flags.format = "json"; }, "The same as --format json: one summary record a line");
         compare->add_option("--summaries", compare_flags.summaries,
                             "Also write the summary records to FILE, which must not exist");
+        afore::cli::examples(*compare,
+                             {{"Three policies, against the first",
+                               "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
+                               "  tee demand.jsonl |\n"
+                               "  afore-serve compare --workers 4 --policies static,split,afore"},
+                              {"The numbers behind it, a summary record each",
+                               "afore-serve compare --workers 4 --policies static,afore --json demand.jsonl \\\n"
+                               "  > summaries.jsonl"}});
         compare->final_callback([&, compare] {
           afore::cli::refuse_terminal_stdin(compare_flags.input, *compare);
           afore::serve::compare(compare_flags);
         });
         CLI::App* run = app.add_subcommand("run", "Generate text with a real model, attention and experts on workers");
         afore::serve::add_run_flags(*run, run_flags);
+        afore::cli::examples(*run,
+                             {{"Text as it comes", "afore-serve run --prompt 'int main(int argc,' --max-tokens 16"},
+                              {"Bundled prompts on four FFN workers; every plan checked afterwards",
+                               "afore-serve run --workload math --num-prompts 4 --max-tokens 8 \\\n"
+                               "  --ffn-workers 4 --json --record run.jsonl > answers.jsonl\n"
+                               "afore-plan verify run.jsonl"}});
         run->final_callback([&, run] {
           if (run_flags.prompts.file == "-") afore::cli::refuse_terminal_stdin("-", *run);
           afore::serve::run(run_flags);
         });
         afore::serve::add_calibrate(app);
+        afore::cli::examples(app, {{"A model's routing as it runs, planned, and served by the simulator",
+                                    "afore-trace record --workload mixed --max-concurrency 48 --steps 10 |\n"
+                                    "  afore-plan --workers 4 --cost cpu | afore-serve replay --only summary"},
+                                   {"Policies side by side on one workload",
+                                    "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
+                                    "  tee demand.jsonl |\n"
+                                    "  afore-serve compare --workers 4 --policies static,split,afore"},
+                                   {"Text of the bundled model, experts on workers of their own",
+                                    "afore-serve run --prompt 'int main(int argc,' --max-tokens 16"}});
         app.require_subcommand(1);
       });
 }

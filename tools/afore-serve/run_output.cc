@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -20,9 +21,11 @@ std::string ms(const std::optional<double>& value) { return value ? fmt::format(
 RunOutput::RunOutput(bool json, std::size_t requests, const std::string& record)
     : json_(json || isatty(STDOUT_FILENO) == 0),
       live_(!json_ && requests == 1),
-      requests_(requests),
       started_s_(now_s()),
-      shows_progress_(isatty(STDERR_FILENO) == 1 && !live_),
+      // Answers to several prompts go to a terminal one by one, and the line gives way to each; one that grows has
+      // none.
+      progress_("requests", static_cast<std::int64_t>(requests),
+                live_ ? cli::Progress::Output::streams : cli::Progress::Output::at_end),
       record_name_(record) {
   if (!record.empty()) stream_ = std::make_unique<cli::RecordSink>(record);
 }
@@ -44,31 +47,18 @@ void RunOutput::text(const std::string&, std::string_view text, bool last) {
 }
 
 void RunOutput::completion(const Completion& completion) {
-  ++done_;
   tokens_ += completion.output_tokens;
   record(completion);
+  cli::erase_progress();
   if (json_) {
     out_.write_line(wire::to_json(completion));
     out_.flush();
   } else if (!live_) {
-    if (line_open_) std::fputs("\r\033[K", stderr);
-    line_open_ = false;
     out_.write(fmt::format("== {} ({})\n{}\n", completion.id, completion.finish_reason, completion.text));
     out_.flush();
   }
-  progress();
-}
-
-void RunOutput::progress() {
-  if (!shows_progress_) return;
-  const double now = now_s(), elapsed = now - started_s_;
-  if (now - shown_s_ < 0.2 && done_ < requests_) return;
-  shown_s_ = now;
-  const double left_s = elapsed / static_cast<double>(done_) * static_cast<double>(requests_ - done_);
-  fmt::print(stderr, "\r{}/{} requests, {:.0f} tok/s, {:.0f} s left\033[K", done_, requests_,
-             static_cast<double>(tokens_) / elapsed, left_s);
-  std::fflush(stderr);
-  line_open_ = true;
+  progress_.note = fmt::format("{:.0f} tok/s", static_cast<double>(tokens_) / std::max(1e-3, now_s() - started_s_));
+  progress_.add();
 }
 
 void RunOutput::say(const Summary& s) const {
@@ -81,7 +71,7 @@ void RunOutput::say(const Summary& s) const {
 }
 
 void RunOutput::finish(const Summary& summary) {
-  if (line_open_) std::fputs("\r\033[K", stderr);
+  progress_.finish();
   record(summary);
   if (json_) out_.write_line(wire::to_json(summary));
   else if (!live_ || isatty(STDERR_FILENO) == 1) say(summary);

@@ -28,14 +28,12 @@ class RunOutput {
 
  private:
   void write(std::string_view line);
-  void progress();
   void say(const Summary& summary) const;
 
   bool json_, live_;  // live: one request's text as it grows
-  std::size_t requests_, done_ = 0;
   std::int64_t tokens_ = 0;
-  double started_s_ = 0, shown_s_ = 0;
-  bool shows_progress_, line_open_ = false;
+  double started_s_ = 0;
+  cli::Progress progress_;  // the stream's own stays silent beside it
   std::string record_name_;
   ByteWriter out_{"-"};
   std::unique_ptr<cli::RecordSink> stream_;

@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "commands.h"
+#include "core/records.h"
+#include "json_object.h"
 #include "log_input.h"
 #include "util/error.h"
 #include "util/line_io.h"
@@ -31,7 +33,20 @@ std::string facts_of(const std::string& name, const LogReport& r, bool held) {
   return text;
 }
 
-void run_check(const std::string& file) {
+std::string json_of(const std::string& name, const LogReport& r, bool held) {
+  const auto word = [](bool value) { return value ? "true" : "false"; };
+  JsonObject object;
+  object.add("kind", "log").add("v", kRecordVersion).add("producer", producer("afore-trace"));
+  object.add("file", name).add("verdict", r.corrupt() ? "corrupt" : r.ended ? "whole" : "truncated");
+  object.add_raw("held", word(held)).add_raw("continued", word(r.continued));
+  object.add("version", r.version).add("segment", r.segment).add("first_line", r.first_line);
+  object.add("frames", r.frames).add("lines", r.lines).add("raw_bytes", r.raw_bytes);
+  object.add("stored_bytes", r.stored_bytes).add("lost_lines", r.lost_lines).add("lost_bytes", r.lost_bytes);
+  object.add("damaged_parts", r.damaged_parts).add("repeated_frames", r.repeated_frames);
+  return object.add("ignored_frames", r.ignored_frames).text() + "\n";
+}
+
+void run_check(const std::string& file, bool json) {
   LogInput input(file, Recover::skip);
   const bool held = input.held();
   std::string_view lines;
@@ -39,7 +54,7 @@ void run_check(const std::string& file) {
   }
   const LogReport& report = input.reader().report();
   ByteWriter out("-");
-  out.write(facts_of(input.name(), report, held));
+  out.write(json ? json_of(input.name(), report, held) : facts_of(input.name(), report, held));
   out.finish();
   if (report.corrupt())
     throw Error(ErrorKind::data, input.name() + ": " + describe_losses(report),
@@ -52,8 +67,16 @@ void run_check(const std::string& file) {
 void add_check(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("check", "Whether a log is whole (exit 0), truncated (1) or corrupt (3)");
   auto file = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
   sub->add_option("FILE", *file, "Log, - is standard input")->required();
-  sub->final_callback([file] { run_check(*file); });
+  sub->add_flag("--json", *json, "One line of JSON instead of the table");
+  examples(*sub, {{"A log that was written to its end",
+                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 -o whole.afl\n"
+                   "afore-trace check whole.afl"},
+                  {"One whose writer was killed: truncated, exit 1",
+                   "head -c 20000 whole.afl > cut.afl\n"
+                   "afore-trace check --json cut.afl || echo \"exit $?\""}});
+  sub->final_callback([file, json] { run_check(*file, *json); });
 }
 
 }  // namespace afore::cli

@@ -121,6 +121,14 @@ void add_compare(CLI::App& app) {
                              ->type_name("LIST")
                              ->capture_default_str();
   sub->add_flag("--json", o->json, "One line of JSON instead of the tables");
+  examples(*sub, {{"What one policy predicts beside another",
+                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
+                   "afore-serve replay --workers 4 --policy static demand.jsonl > static.jsonl\n"
+                   "afore-serve replay --workers 4 --policy afore demand.jsonl > afore.jsonl\n"
+                   "afore-trace compare static.jsonl afore.jsonl"},
+                  {"Exit 1 unless two runs agree to one percent",
+                   "afore-trace compare --max-mape 1 --metrics output_throughput \\\n"
+                   "  static.jsonl static.jsonl"}});
   sub->final_callback([=, &app] {
     o->has_max_mape = max_mape->count() > 0;
     o->has_metrics = metrics->count() > 0;

@@ -120,7 +120,7 @@ void compare_numbers(Comparison& result) {
 }  // namespace
 
 Run read_run(const std::string& path, Recover recover) {
-  RecordStream in(path, read_options(kAbsent, true), recover);
+  RecordStream in(path, read_options(kAbsent, true), recover, Progress::Output::at_end);
   Run run;
   run.name = in.lines().name();
   while (in.next()) {

@@ -153,6 +153,20 @@ void add_fit_cost(CLI::App& app) {
   sub->add_option("--cost", o->base, "Where the cost file's other values come from (default: the device's profile)")
       ->type_name("NAME|FILE");
   sub->add_flag("--force", o->force, "Replace an existing file");
+  examples(*sub, {{"A link of 12 us and 300 GB/s, found in a table of its times",
+                   "{\n"
+                   "  echo device,op_name,nccl_dtype,num_gpus,message_size,latency\n"
+                   "  for ((size = 1024; size <= 1 << 28; size *= 4)); do\n"
+                   "    awk \"BEGIN { print \\\"NVIDIA H100,alltoall,int8,8,$size,\\\" \\\n"
+                   "      (12 + $size * 7 / 8 / 300e3) / 1000 }\"\n"
+                   "  done\n"
+                   "} > links.csv\n"
+                   "afore-trace fit-cost links.csv"},
+                  {"A cost file of it, which the planner takes",
+                   "afore-trace fit-cost links.csv -o mine.json \\\n"
+                   "  --link h100/nccl/alltoall/gpus=8\n"
+                   "afore-trace synth --model gpt-oss-20b --steps 5 --tokens 512 |\n"
+                   "  afore-plan --workers 4 --cost mine.json > planned.jsonl"}});
   sub->final_callback([o] { run_fit(*o); });
 }
 

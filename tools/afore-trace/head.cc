@@ -40,6 +40,10 @@ void add_head(CLI::App& app) {
   add_recover(*sub, o->recover);
   add_int(*sub, "-n,--targets", o->targets, "Targets to keep, with the header and all records before the next one");
   add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
+  examples(*sub, {{"The first 10 targets, with the header",
+                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
+                   "afore-trace head -n 10 demand.jsonl > first.jsonl"},
+                  {"The same as a log", "afore-trace head -n 10 -o first.afl demand.jsonl"}});
   sub->final_callback([o, &app] {
     refuse_terminal_stdin(o->file, app);
     run_head(*o);

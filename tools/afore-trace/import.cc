@@ -183,6 +183,19 @@ void add_import(CLI::App& app) {
   sub->add_option("--model-class", o->model_class, "Which model of a file with maps of several (vllm-map)")
       ->group(open);
   sub->add_option("--iterations", o->iterations, "Only these iterations, like 100-200 (trtllm)")->group(open);
+  examples(*sub, {{"Recorded routing, decoded by 96 live requests",
+                   "routing=${AFORE_DATA:-/usr/share/afore}/data/tiny-routing\n"
+                   "afore-trace import --from routing-ids $routing/math.ids.u8.zst \\\n"
+                   "  --meta $routing/math.index.json --concurrent 96 --steps 20 > math.jsonl"},
+                  {"Two domains that take turns",
+                   "afore-trace import --from routing-ids math=$routing/math.ids.u8.zst \\\n"
+                   "  --meta $routing/math.index.json code=$routing/code.ids.u8.zst \\\n"
+                   "  --meta $routing/code.index.json --phases math:10,code:10 --concurrent 96 \\\n"
+                   "  --microbatches 3 > turns.jsonl"},
+                  {"Steps drawn from summed counts, as SGLang writes them",
+                   "echo '{\"logical_count\":[[700,300,300,200],[250,250,250,750]]}' > counts.json\n"
+                   "afore-trace import --from sglang-count counts.json --top-k 2 -q \\\n"
+                   "  --sample-steps 20 --tokens 512 > drawn.jsonl"}});
   sub->final_callback([o] { run_import(*o); });
 }
 

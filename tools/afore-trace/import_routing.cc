@@ -139,6 +139,7 @@ void import_routing(const ImportOptions& options, RoutingInputs inputs) {
   Batch batch_record;
   Demand demand;
   for (std::int64_t step = 0; step < run.warmup_steps + run.steps; ++step) {
+    out.set_part(step, run.warmup_steps + run.steps);
     const auto microbatches = composer->next_step();
     demand.phase = step < run.warmup_steps ? Phase::warmup : run.prefill ? Phase::prefill : Phase::decode;
     for (std::size_t l = 0; l < recorded.size(); ++l)

@@ -98,6 +98,11 @@ void add_merge(CLI::App& app) {
   sub->add_option("FILE", o->files, "Logs, in order")->required();
   add_output(*sub, o->output);
   add_recover(*sub, o->recover);
+  examples(*sub, {{"The segments of one log, as lines",
+                   "afore-trace synth --model gpt-oss-20b --steps 40 --tokens 512 |\n"
+                   "  afore-trace record --roll-bytes 64KiB -o run.afl\n"
+                   "afore-trace merge run.afl run.*.afl > run.jsonl"},
+                  {"The same as one log", "afore-trace merge -o one.afl run.afl run.*.afl"}});
   sub->final_callback([o] { run_merge(*o); });
 }
 

@@ -116,6 +116,14 @@ void add_record(CLI::App& app) {
   add_record_model_flags(*sub, o->model);
   const std::vector<CLI::Option*> all = sub->get_options();
   const Options of_model(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+  examples(*sub, {{"What the bundled model's router asks for in 10 steps",
+                   "afore-trace record --workload mixed --max-concurrency 48 --steps 10 \\\n"
+                   "  > demand.jsonl"},
+                  {"A prompt of one's own, with each token's experts, as a log",
+                   "afore-trace record --prompt 'int main(int argc,' --max-tokens 8 --routing \\\n"
+                   "  -o routing.afl"},
+                  {"The stream of another program, kept in segments of 1 MiB",
+                   "cat demand.jsonl | afore-trace record --roll-bytes 1MiB -o kept.afl"}});
   sub->final_callback([o, sub, of_stream, of_model] {
     if (is_of_model(*sub, of_stream, of_model)) {
       if (o->model.prompts.file == "-") refuse_terminal_stdin("-", *sub);

@@ -61,13 +61,16 @@ JsonObject workload_of(const RecordModelFlags& flags, std::size_t prompts) {
 // completions while that step's other records are still held back, each step's at once.
 class Stream {
  public:
-  Stream(RecordSink& out, std::int64_t warmup_steps) : out_(out), warmup_steps_(warmup_steps) {}
+  // `steps`: of the run, where that is known; else `requests` are.
+  Stream(RecordSink& out, std::int64_t warmup_steps, std::int64_t steps, std::size_t requests)
+      : out_(out), warmup_steps_(warmup_steps), steps_(steps), requests_(static_cast<std::int64_t>(requests)) {}
 
   void target(const Batch* with, Demand demand, const Routing* routing) {
     if (demand.target.step != step_) {
       put_ended();
       ended_.swap(ending_);
       step_ = demand.target.step;
+      if (steps_ > 0) out_.set_part(step_, steps_);
       out_.flush();
     }
     if (step_ < warmup_steps_) demand.phase = Phase::warmup;
@@ -79,7 +82,10 @@ class Stream {
     out_.write_line(wire::to_json(demand));
     if (routing != nullptr) out_.write_line(wire::to_json(*routing));
   }
-  void completion(const Completion& completion) { ending_.push_back(wire::to_json(completion)); }
+  void completion(const Completion& completion) {
+    ending_.push_back(wire::to_json(completion));
+    if (steps_ <= 0) out_.set_part(++completed_, requests_);
+  }
   void end() {
     put_ended();
     ended_.swap(ending_);
@@ -93,7 +99,7 @@ class Stream {
   }
 
   RecordSink& out_;
-  std::int64_t warmup_steps_, step_ = -1;
+  std::int64_t warmup_steps_, steps_, requests_, step_ = -1, completed_ = 0;
   std::vector<std::string> ended_, ending_;  // completions: of step_, and of the step whose records come next
 };
 
@@ -162,7 +168,7 @@ void record_model(const RecordModelFlags& flags, RecordSink& out) {
   options.routing = flags.routing;
   const host::ServingLoopOptions serving = loop_options(flags, options.kv_budget_tokens, spec.moe_layers.size());
 
-  Stream stream(out, flags.warmup_steps);
+  Stream stream(out, flags.warmup_steps, flags.steps, prompts.requests().size());
   host::Monolith runner(
       model, options,
       [&](const Batch* batch, const Demand& demand, const Routing* routing) { stream.target(batch, demand, routing); },

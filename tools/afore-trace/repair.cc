@@ -60,6 +60,11 @@ void add_repair(CLI::App& app) {
   auto o = std::make_shared<RepairOptions>();
   sub->add_option("FILE", o->file, "Log, - is standard input")->required();
   sub->add_option("-o,--output", o->output, "The new log, a name in .afl that does not exist yet")->required();
+  examples(*sub, {{"What is whole in a log whose end is missing",
+                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 -o run.afl\n"
+                   "head -c 20000 run.afl > cut.afl\n"
+                   "afore-trace repair cut.afl -o good.afl"},
+                  {"It is whole now", "afore-trace check good.afl"}});
   sub->final_callback([o] { run_repair(*o); });
 }
 

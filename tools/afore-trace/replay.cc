@@ -100,6 +100,13 @@ void add_replay(CLI::App& app) {
   sub->add_option("--interval-ms", o->interval_ms, "Time from one step to the next at speed 1")->capture_default_str();
   sub->add_option("--speed", o->speed, "How many times as fast")->capture_default_str();
   add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
+  examples(*sub, {{"Twenty steps a second into the planner",
+                   "afore-trace synth --model gpt-oss-20b --steps 5 --tokens 512 > demand.jsonl\n"
+                   "afore-trace replay --interval-ms 50 demand.jsonl |\n"
+                   "  afore-plan --workers 4 > planned.jsonl"},
+                  {"The lines of a log, as fast as they can be read",
+                   "afore-trace record -o demand.afl demand.jsonl\n"
+                   "afore-trace replay --interval-ms 0 demand.afl > lines.jsonl"}});
   sub->final_callback([o, &app] {
     refuse_terminal_stdin(o->file, app);
     run_replay(*o);

@@ -49,7 +49,7 @@ Result make_result(const StatOptions& o, const std::optional<Header>& header) {
 }
 
 Result collect(const StatOptions& o) {
-  RecordStream in(o.file, read_options(o.top_k, true), recover_of(o.recover));
+  RecordStream in(o.file, read_options(o.top_k, true), recover_of(o.recover), Progress::Output::at_end);
   std::optional<Result> result;
   while (in.next()) {
     const Record& record = in.record();
@@ -191,12 +191,18 @@ void add_stat(CLI::App& app) {
   sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str();
   add_recover(*sub, o->recover);
   add_choice(*sub, "--format", o->format, "Form of the output", {"table", "tsv", "json"});
+  sub->add_flag_callback(
+      "--json", [o] { o->format = "json"; }, "The same as --format json: one object");
   add_int(*sub, "--workers", o->workers, "FFN workers for balancedness (default: the header's, else 8)", 1, 1 << 20)
       ->default_str("");
   add_int(*sub, "--hot", o->hot, "Size of the hot set for reuse (default: the header's top_k, else 8)", 1, 1 << 20)
       ->default_str("");
   add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
   sub->add_flag("--include-warmup", o->include_warmup, "Count targets of phase warmup too");
+  examples(*sub, {{"Of a stream as it comes",
+                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
+                   "  tee demand.jsonl | afore-trace stat"},
+                  {"The same numbers for a program", "afore-trace stat --json demand.jsonl > stat.json"}});
   sub->final_callback([o, &app] {
     refuse_terminal_stdin(o->file, app);
     run_stat(*o);

@@ -64,6 +64,7 @@ void write_steps(RecordSink& out, const SynthOptions& o, const ModelSpec& model,
   demand.counts.resize(model.experts);
   std::string line;
   for (std::int64_t step = 0; step < o.warmup_steps + o.steps; ++step) {
+    out.set_part(step, o.warmup_steps + o.steps);
     demand.phase = step < o.warmup_steps ? Phase::warmup : Phase::decode;
     const bool switched = std::binary_search(switches.begin(), switches.end(), step - o.warmup_steps);
     for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -120,6 +121,12 @@ void add_synth(CLI::App& app) {
       ->capture_default_str();
   sub->add_option("--switch", o->switches, "Popularity is drawn anew at these steps (after warm-up), like 50,100");
   add_output(*sub, o->output);
+  examples(*sub, {{"A shape with 32 experts, three microbatches in flight",
+                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 \\\n"
+                   "  --microbatches 3 > demand.jsonl"},
+                  {"Popularity that is drawn anew at step 10, as a log",
+                   "afore-trace synth --model gpt-oss-20b --layers 0-3 --steps 20 --tokens 512 \\\n"
+                   "  --popularity zipf --skew 1.2 --switch 10 -o switch.afl"}});
   sub->final_callback([o] { run_synth(*o); });
 }
 

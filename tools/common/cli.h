@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "core/cost_model.h"
 #include "core/model_spec.h"
@@ -16,10 +17,19 @@ namespace afore::cli {
 // `final_callback` of the app or of a subcommand: the whole line is parsed before anything runs.
 // Returns the exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input data, 4 I/O, peer or memory, 5 internal,
 // 130/143 interrupted. Messages are one line: "afore-plan: error: stdin:17: /counts/3: count is negative".
-// Adds --version, -q/--quiet and the hidden --print-completion=bash|zsh|fish.
+// Adds --version, -q/--quiet and the hidden --print-completion=bash|zsh|fish and --print-man.
 // `name` and `description` outlive the call.
 int tool_main(int argc, char** argv, const char* name, const char* description,
               const std::function<void(CLI::App& app)>& define);
+
+// Shown at the end of a command's help and in its man page, in order. `command` is shell text of lines up to 80
+// columns, in which LF is a line's end; tests run the examples of a page in one scratch folder, one after the other, so
+// that a file is made before it is read. Both outlive the call.
+struct Example {
+  const char* shows;
+  const char* command;
+};
+void examples(const CLI::App& command, std::vector<Example> list);
 
 // "afore-plan 0.1.0", for headers and summaries.
 std::string producer(const std::string& tool_name);
@@ -33,6 +43,12 @@ void note(const std::string& message);
 // With control characters as \x1B: names of files and values from the input may hold anything, and the terminal gets
 // none of it raw. Messages go through it by themselves.
 std::string printable(const std::string& text);
+
+// The candidate within a third of `word`'s length in edits (swaps count once), or "".
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+
+// "did you mean NEAREST? " for the start of a hint, or "".
+std::string guess_at(const std::string& word, const std::vector<std::string>& candidates);
 
 // SIGINT and SIGTERM set the flag (to the signal's number) once; the second one ends the process at once.
 // Without this call a signal ends a filter quietly, as the shell expects.

@@ -2,7 +2,9 @@
 // What the files of the command-line room share among themselves. Tools include common/cli.h only.
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace afore::cli {
@@ -23,8 +25,8 @@ UsageMessage usage_message(const CLI::App& app, const CLI::ParseError& error);
 // "afore-trace import": the name of `app` with its parents' before it.
 std::string full_name(const CLI::App& app);
 
-// The candidate within a third of `word`'s length in edits (swaps count once), or "".
-std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+// Before the guess in a message of CLI11's that has one: what follows becomes the hint.
+inline constexpr std::string_view kGuess = "; did you mean ";
 
 // A hidden option that calls `then` when it is given.
 void add_choice_callback(CLI::App& app, const std::string& flag, const std::vector<std::string>& choices,
@@ -32,6 +34,16 @@ void add_choice_callback(CLI::App& app, const std::string& flag, const std::vect
 
 // The values a choice option takes (from its type name "{a,b}"); empty for other options.
 std::vector<std::string> choices_of(const CLI::Option& option);
+
+// What stands beside a command's name in a list: its description's first sentence.
+std::string summary(const CLI::App& app);
+
+// Set on the app before its commands are added: they take it over.
+std::shared_ptr<CLI::FormatterBase> help_formatter();
+std::string help_text(const CLI::App& app);
+
+// One tool's page, section 1.
+std::string man_page(const CLI::App& app, const std::string& tool);
 
 // A completion script for one tool, for bash, zsh or fish.
 std::string completion_script(const CLI::App& app, const std::string& tool, const std::string& shell);

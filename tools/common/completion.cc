@@ -3,29 +3,12 @@
 #include <fmt/ranges.h>
 
 #include "common/cli_internal.h"
+#include "common/command_line.h"
 #include "util/error.h"
 
 namespace afore::cli {
 
 namespace {
-
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  std::vector<const CLI::App*> commands;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!sub->get_group().empty()) commands.push_back(sub);
-  }
-  return commands;
-}
-
-std::vector<const CLI::Option*> options_of(const CLI::App& app) {
-  std::vector<const CLI::Option*> options;
-  for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_group().empty() && option->nonpositional()) options.push_back(option);
-  }
-  return options;
-}
-
-bool takes_value(const CLI::Option& option) { return option.get_expected_max() > 0; }
 
 bool has_positional(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
@@ -34,12 +17,7 @@ bool has_positional(const CLI::App& app) {
   return false;
 }
 
-std::vector<std::string> spellings(const CLI::Option& option) {
-  std::vector<std::string> names;
-  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
-  return names;
-}
+std::string help_line(const CLI::Option& option) { return one_line(option.get_description()); }
 
 std::string escape(const std::string& text, const std::string& special) {
   std::string out;
@@ -49,8 +27,6 @@ std::string escape(const std::string& text, const std::string& special) {
   }
   return out;
 }
-
-std::string summary(const CLI::App& app) { return one_line(app.get_description()); }
 
 // A word that is safe as part of a shell function's name: "afore-trace import" -> "_afore_trace_import".
 std::string function_name(const CLI::App& app) {
@@ -126,7 +102,7 @@ std::string zsh_option(const CLI::Option& option) {
     const std::vector<std::string> choices = choices_of(option);
     value = choices.empty() ? ":value:_files" : fmt::format(":value:({})", fmt::join(choices, " "));
   }
-  std::string text = one_line(option.get_description());
+  std::string text = help_line(option);
   for (std::size_t at = 0; (at = text.find('\'', at)) != std::string::npos; at += 4) text.replace(at, 1, "'\\''");
   const std::string rest = fmt::format("'[{}]{}'", escape(text, "[]:"), value);
   std::string out;
@@ -181,7 +157,7 @@ void fish_walk(const CLI::App& app, const std::string& tool, std::string& out) {
       line +=
           choices.empty() ? " -r" : fmt::format(" -x -a {}", fish_quote(fmt::format("{}", fmt::join(choices, " "))));
     }
-    out += line + " -d " + fish_quote(one_line(option->get_description())) + "\n";
+    out += line + " -d " + fish_quote(help_line(*option)) + "\n";
   }
   for (const CLI::App* sub : commands_of(app)) {
     out += fmt::format("complete -c {}{} -a {} -d {}\n", tool, condition, sub->get_name(), fish_quote(summary(*sub)));

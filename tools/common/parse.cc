@@ -39,7 +39,7 @@ CLI::Validator choice_validator(const std::vector<std::string>& choices) {
         if (std::find(choices.begin(), choices.end(), text) != choices.end()) return "";
         const std::string guess = nearest(text, choices);
         return fmt::format("\"{}\" is not one of {}{}", text, fmt::join(choices, ", "),
-                           guess.empty() ? "" : fmt::format("; did you mean {}?", guess));
+                           guess.empty() ? "" : fmt::format("{}{}?", kGuess, guess));
       },
       "");
 }
@@ -151,9 +151,10 @@ HardwareProfile load_cost(const std::string& name_or_path) {
   if (std::optional<HardwareProfile> profile = slowed_cost(name_or_path)) return *profile;
   if (const HardwareProfile* profile = find_hardware_profile(name_or_path)) return *profile;
   if (access(name_or_path.c_str(), F_OK) != 0) {
-    throw Error(ErrorKind::usage, fmt::format("--cost: \"{}\" is neither a built-in profile nor a file", name_or_path),
-                fmt::format("built in: {}; or a file made by afore-migrate calibrate",
-                            fmt::join(hardware_profile_names(), ", ")));
+    throw Error(
+        ErrorKind::usage, fmt::format("--cost: \"{}\" is neither a built-in profile nor a file", name_or_path),
+        fmt::format("{}built in: {}; or a file made by afore-migrate calibrate",
+                    guess_at(name_or_path, hardware_profile_names()), fmt::join(hardware_profile_names(), ", ")));
   }
   const std::vector<std::uint8_t> bytes = read_file_bytes(name_or_path, kMaxCostFileBytes);
   return wire::parse_cost_file(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
@@ -164,10 +165,8 @@ const ModelSpec& load_model_preset(const std::string& name) {
   if (const ModelSpec* preset = find_model_preset(name)) return *preset;
   std::vector<std::string> names;
   for (const ModelSpec& preset : model_presets()) names.push_back(preset.name);
-  const std::string guess = nearest(name, names);
   throw Error(ErrorKind::usage, fmt::format("--model: there is no preset \"{}\"", name),
-              guess.empty() ? fmt::format("presets: {}", fmt::join(names, ", "))
-                            : fmt::format("did you mean {}? presets: {}", guess, fmt::join(names, ", ")));
+              fmt::format("{}presets: {}", guess_at(name, names), fmt::join(names, ", ")));
 }
 
 void refuse_terminal_stdin(const std::string& path, const CLI::App& app) {

@@ -17,7 +17,8 @@ const char* const kOverwriteHint = "give another name, or remove it first";
 
 }  // namespace
 
-RecordSink::RecordSink(const std::string& path, const LogWriterOptions& options) {
+RecordSink::RecordSink(const std::string& path, const LogWriterOptions& options)
+    : progress_("records", kAbsent, path == "-" ? Progress::Output::streams : Progress::Output::at_end) {
   if (!names_log(path)) {
     check_can_publish(path, false, kOverwriteHint);
     if (path != "-") {
@@ -43,11 +44,13 @@ RecordSink::~RecordSink() {
 void RecordSink::write_line(std::string_view line) {
   if (interrupted_ != nullptr && *interrupted_ != 0) throw Error(ErrorKind::interrupted, "interrupted");
   text_ ? text_->write_line(line) : log_->write_line(line);
+  progress_.add();
 }
 
 void RecordSink::flush() { text_ ? text_->flush() : log_->flush(); }
 
 void RecordSink::finish() {
+  progress_.finish();
   text_ ? text_->finish() : log_->finish();
   if (unfinished_) unfinished_->move_into_place(kOverwriteHint);
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/cli.h"
+#include "common/progress.h"
 #include "common/publish.h"
 #include "util/line_io.h"
 #include "util/log/log_writer.h"
@@ -29,6 +30,8 @@ class RecordSink {
   RecordSink& operator=(const RecordSink&) = delete;
 
   void write_line(std::string_view line);
+  // How far the command is, for the progress it shows unless it reads a RecordStream, which then shows its own.
+  void set_part(std::int64_t done, std::int64_t total) { progress_.set_part(done, total); }
   void flush();
   void finish();  // Error{io} when the data did not get out
 
@@ -40,6 +43,7 @@ class RecordSink {
   std::unique_ptr<ByteWriter> text_;
   std::unique_ptr<LogWriter> log_;
   const volatile int* interrupted_ = nullptr;
+  Progress progress_;
 };
 
 }  // namespace afore::cli

@@ -1,5 +1,10 @@
 #include "common/record_stream.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <optional>
 #include <variant>
 
@@ -24,6 +29,33 @@ void warn_of_losses(const LineReader& lines) {
   const std::string losses = describe_losses(*report);
   if (!losses.empty()) warn(lines.name() + ": " + losses);
 }
+
+namespace {
+
+// Of a regular file that is not compressed; what is read of a log is counted as it is stored.
+std::int64_t size_of_input(const std::string& path) {
+  const int descriptor = path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return kAbsent;
+  constexpr unsigned char kZstdMagic[4] = {0x28, 0xB5, 0x2F, 0xFD};
+  unsigned char magic[4] = {};
+  struct stat about = {};
+  std::int64_t size = kAbsent;
+  if (fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) && pread(descriptor, magic, sizeof magic, 0) >= 0 &&
+      !std::equal(magic, magic + 4, kZstdMagic))
+    size = about.st_size;
+  close(descriptor);
+  return size;
+}
+
+}  // namespace
+
+RecordStream::RecordStream(const std::string& path, const wire::ReadOptions& options, Recover recover,
+                           Progress::Output output)
+    : lines_(path, recover),
+      options_(options),
+      decoder_(lines_.name(), options),
+      input_bytes_(isatty(STDERR_FILENO) == 1 ? size_of_input(path) : kAbsent),
+      progress_("records", kAbsent, output) {}
 
 bool RecordStream::next_line() {
   if (!ahead_.empty()) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/cli.h"
+#include "common/progress.h"
 #include "util/line_io.h"
 #include "wire/wire.h"
 
@@ -28,16 +29,19 @@ void warn_of_losses(const LineReader& lines);
 
 class RecordStream {
  public:
-  RecordStream(const std::string& path, const wire::ReadOptions& options, Recover recover)
-      : lines_(path, recover), options_(options), decoder_(lines_.name(), options) {}
+  // `output`: of the command; progress is shown while records are read.
+  RecordStream(const std::string& path, const wire::ReadOptions& options, Recover recover,
+               Progress::Output output = Progress::Output::streams);
 
   // False at the end, after a warning about what a damaged log lacks. `raw` is valid until the next call.
   bool next() {
     if (std::exchange(again_, false)) return true;
     if (!next_line()) {
+      progress_.finish();
       warn_of_losses(lines_);
       return false;
     }
+    advance();
     decoder_.decode(raw_, line_number_, record_);
     return true;
   }
@@ -57,6 +61,12 @@ class RecordStream {
 
  private:
   bool next_line();
+  void advance() {
+    bytes_ += static_cast<std::int64_t>(raw_.size()) + 1;
+    const LogReport* report = lines_.log_report();
+    progress_.set_part(report == nullptr ? bytes_ : report->stored_bytes, input_bytes_);
+    progress_.add();
+  }
 
   LineReader lines_;
   wire::ReadOptions options_;
@@ -68,6 +78,8 @@ class RecordStream {
   std::exception_ptr broken_;      // what ended the reading ahead
   Record record_;
   bool again_ = false;
+  std::int64_t bytes_ = 0, input_bytes_;  // read; of the input, kAbsent where nobody knows
+  Progress progress_;
 };
 
 }  // namespace afore::cli

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/cli_internal.h"
+#include "common/command_line.h"
 
 namespace afore::cli {
 
@@ -47,12 +48,46 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return d[a.size()][b.size()];
 }
 
-UsageMessage unexpected_argument(const CLI::App& app, const std::string& argument, const std::string& help_hint) {
+// "afore-trace import", and those below: the commands that have `flag`.
+void find_owners(const CLI::App& app, const std::string& flag, std::vector<const CLI::App*>& owners) {
+  const CLI::Option* option = app.get_option_no_throw(flag);
+  if (option != nullptr && !option->get_group().empty()) owners.push_back(&app);
+  for (const CLI::App* sub : commands_of(app)) find_owners(*sub, flag, owners);
+}
+
+std::string listed(const std::vector<const CLI::App*>& owners) {
+  constexpr std::size_t kMost = 4;
+  std::string text = full_name(*owners.front());
+  for (std::size_t i = 1; i < owners.size(); ++i) {
+    const bool last = i + 1 == owners.size();
+    if (i == kMost && !last) return text + " and others";
+    text +=
+        (last ? " and " : ", ") + (owners[i]->get_parent() == nullptr ? full_name(*owners[i]) : owners[i]->get_name());
+  }
+  return text;
+}
+
+// A flag that is somebody else's, or "": "--steps belongs to afore-trace import, synth and record".
+std::string other_owner(const CLI::App& app, const CLI::App& at, const std::string& flag) {
+  std::vector<const CLI::App*> owners;
+  find_owners(app, flag, owners);
+  if (owners.empty()) return "";
+  if (std::find(owners.begin(), owners.end(), &at) != owners.end())
+    return fmt::format("put {} behind {}", flag, full_name(at));
+  return fmt::format("{} belongs to {}", flag, listed(owners));
+}
+
+UsageMessage unexpected_argument(const CLI::App& app, const CLI::App& at, const std::string& argument,
+                                 const std::string& help_hint) {
   const bool is_flag = argument.size() > 1 && argument[0] == '-';
   const std::string word = argument.substr(0, argument.find('='));
-  const std::string guess = nearest(word, is_flag ? flags_of(app) : subcommands_of(app));
-  return {is_flag ? fmt::format("unknown option \"{}\"", word) : fmt::format("unexpected argument \"{}\"", argument),
-          guess.empty() ? help_hint : fmt::format("did you mean {}? {}", guess, help_hint)};
+  std::string message =
+      is_flag ? fmt::format("unknown option \"{}\"", word) : fmt::format("unexpected argument \"{}\"", argument);
+  if (is_flag) {
+    if (const std::string owner = other_owner(app, at, word); !owner.empty())
+      return {message, fmt::format("{}; {}", owner, help_hint)};
+  }
+  return {std::move(message), guess_at(word, is_flag ? flags_of(at) : subcommands_of(at)) + help_hint};
 }
 
 }  // namespace
@@ -77,6 +112,11 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
   return best;
 }
 
+std::string guess_at(const std::string& word, const std::vector<std::string>& candidates) {
+  const std::string guess = nearest(word, candidates);
+  return guess.empty() ? guess : fmt::format("did you mean {}? ", guess);
+}
+
 UsageMessage usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = selected(app);
   const std::string help_hint = fmt::format("run \"{} --help\"", full_name(at));
@@ -84,13 +124,17 @@ UsageMessage usage_message(const CLI::App& app, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
       dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     const std::vector<std::string> extras = app.remaining(true);
-    if (!extras.empty()) return unexpected_argument(at, extras.front(), help_hint);
+    if (!extras.empty()) return unexpected_argument(app, at, extras.front(), help_hint);
   }
   std::string message = one_line(error.what());
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && message.find("required") != std::string::npos) {
     message = message.substr(0, message.find(':')) + " needs a value";
   }
   if (message == "A subcommand is required") message = "a command is needed";
+  // "--level: "onn" is not one of on, off; did you mean on?": the guess is a hint.
+  if (const auto guess = message.find(kGuess); guess != std::string::npos)
+    return {message.substr(0, guess),
+            fmt::format("did you mean {} {}", message.substr(guess + kGuess.size()), help_hint)};
   return {message, help_hint};
 }
 

@@ -2,7 +2,7 @@
 # A full output is exit 4 and one line.
 [[ -c /dev/full ]] || { echo "no /dev/full"; exit 77; }
 for tool in $AFORE_TOOLS; do
-  for flag in --help --version --print-completion=bash; do
+  for flag in --help --version --print-completion=bash --print-man; do
     "$tool" $flag > /dev/full 2> err
     code=$?
     [[ $code == 4 ]] || echo "$tool $flag: exit $code"
