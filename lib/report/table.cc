@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "report/markup.h"
 #include "util/error.h"
 
 namespace afore::report {
@@ -69,6 +70,22 @@ std::string Table::tsv() const {
     out += '\n';
   }
   return out;
+}
+
+std::string Table::html() const {
+  const auto add_row = [&](std::string& out, const char* element, auto&& cell) {
+    out += "<tr>";
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const bool left = columns_[c].align == Align::left;
+      out += std::string("<") + element + (left ? " class=\"left\">" : ">") + escape(cell(c)) + "</" + element + ">";
+    }
+    out += "</tr>\n";
+  };
+  std::string out = "<table>\n<thead>";
+  add_row(out, "th", [&](std::size_t c) -> const std::string& { return columns_[c].title; });
+  out += "</thead>\n<tbody>\n";
+  for (const auto& row : rows_) add_row(out, "td", [&](std::size_t c) -> const std::string& { return row[c]; });
+  return out + "</tbody>\n</table>\n";
 }
 
 }  // namespace afore::report
