@@ -94,7 +94,7 @@ void draw_y_axis(Canvas& canvas, const Scale& x, const Scale& y, const Ticks& ti
     canvas.line(x.from_px, at, x.to_px, at, "grid");
     canvas.text(x.from_px - 6, at + 4, fixed(value, ticks.decimals), Anchor::end, "soft small");
   }
-  if (!label.empty()) canvas.upward_text(14, (y.from_px + y.to_px) / 2, label, "soft");
+  if (!label.empty()) canvas.upward_text(18, (y.from_px + y.to_px) / 2, label, "soft");
 }
 
 double draw_keys(Canvas& canvas, double x, double y, double right, const std::vector<Key>& keys) {

@@ -12,7 +12,7 @@
 namespace afore::report {
 namespace {
 
-constexpr double kWidth = 720, kLeft = 58, kPlotRight = 440, kHeight = 170;
+constexpr double kWidth = 960, kLeft = 74, kPlotRight = 660, kHeight = 170;
 constexpr std::array<double, 3> kMarks = {0.5, 0.95, 0.99};
 constexpr std::int64_t kPoints = 1000;
 constexpr std::size_t kShownSeries = 9;  // rows of figures beside a panel
@@ -69,12 +69,11 @@ Extent extent_of(const CdfPanel& panel) {
     if (first > 0 && static_cast<double>(series.distribution.percentile(0.99)) > 20 * median) extent.logarithmic = true;
   }
   if (least <= 0) extent.logarithmic = false;
+  const bool far = !extent.logarithmic && least > 0.5 * most;  // from 0: the axis begins near the first sample
+  const double margin = (most - least) * 0.08 + most * 0.002;
   if (panel.limit_ms) most = std::max(most, *panel.limit_ms * 1e6);
-  extent.most = std::max(1.0, most * (extent.logarithmic ? 1.1 : 1.03));
-  // Where all of it is far from 0, the axis begins near the first sample.
-  extent.least = extent.logarithmic   ? least * 0.9
-                 : least > 0.5 * most ? least - (most - least) * 0.05 - most * 0.005
-                                      : 0;
+  extent.most = std::max(1.0, far ? most + margin : most * (extent.logarithmic ? 1.1 : 1.03));
+  extent.least = extent.logarithmic ? least * 0.9 : far ? least - margin : 0;
   if (panel.limit_ms) extent.least = std::min(extent.least, *panel.limit_ms * 1e6 * 0.98);
   extent.least = std::max(extent.least, extent.logarithmic ? 1.0 : 0.0);
   return extent;
@@ -143,10 +142,6 @@ void draw_numbers(Canvas& canvas, const CdfPanel& panel, const Unit& unit, doubl
 
 void draw_panel(Canvas& canvas, const CdfPanel& panel, double top) {
   canvas.text(12, top - 12, fmt::format("{}: {}", panel.metric, panel.meaning), Anchor::start, "bold");
-  if (!any_samples(panel)) {
-    canvas.text(kLeft, top + 12, "no samples in this stream", Anchor::start, "soft");
-    return;
-  }
   const Plot plot = draw_axes(canvas, panel, top);
   draw_curves(canvas, panel, plot);
   if (panel.limit_ms) {
@@ -182,11 +177,15 @@ std::int64_t Distribution::percentile(double q) const {
 }
 
 Canvas cdfs(const std::vector<CdfPanel>& panels, const std::string& subtitle) {
-  Canvas canvas(kWidth, "Latencies", subtitle);
+  std::string absent;
+  for (const CdfPanel& panel : panels)
+    if (!any_samples(panel)) absent += (absent.empty() ? "; no samples of " : ", ") + panel.metric;
+  Canvas canvas(kWidth, "Latencies", subtitle + absent);
   double top = canvas.top() + 30;
   for (const CdfPanel& panel : panels) {
+    if (!any_samples(panel)) continue;
     draw_panel(canvas, panel, top);
-    top += any_samples(panel) ? kHeight + 70 : 48;
+    top += kHeight + 70;
   }
   canvas.end_at(top - 26);
   return canvas;

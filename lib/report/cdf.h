@@ -43,7 +43,7 @@ struct CdfPanel {
 };
 
 // Panels below each other, each with its own time axis, logarithmic where p99 is over 20 times the median. At least one
-// panel has samples; the others say that they have none.
+// panel has samples; those without are named and left out.
 Canvas cdfs(const std::vector<CdfPanel>& panels, const std::string& subtitle);
 Table cdf_data(const std::vector<CdfPanel>& panels);     // metric, series, ms, share; 1,000 points of each at most
 Table cdf_figures(const std::vector<CdfPanel>& panels);  // percentiles

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "report/markup.h"
 #include "util/error.h"
 
 namespace afore::report {
@@ -58,6 +59,7 @@ std::vector<int> chosen(const Timeline& timeline, char pool, std::size_t most) {
   std::stable_sort(by_copies.begin(), by_copies.end(), [&](int a, int b) { return copies[a] > copies[b]; });
   std::set<int> picked;
   for (std::size_t i = 0; i < most / 2 && copies[by_copies[i]] > 0; ++i) picked.insert(by_copies[i]);
+  std::erase_if(all, [&](int worker) { return picked.contains(worker); });
   const std::size_t spread = most - picked.size();
   for (std::size_t i = 0; i < spread; ++i) picked.insert(all[i * all.size() / spread]);
   return {picked.begin(), picked.end()};
@@ -129,6 +131,7 @@ class Drawing {
   std::map<std::string, std::string> paths_;                            // by class
   std::map<std::tuple<double, double, std::string>, Pending> pending_;  // by strip and class
   std::vector<std::tuple<double, double, std::string>> labels_;
+  std::vector<std::pair<double, std::string>> titles_;  // of the groups, by y
   std::size_t drawn_ = 0;
 };
 
@@ -136,8 +139,8 @@ void Drawing::place(const std::vector<int>& workers, char pool, const char* titl
   if (workers.empty()) return;
   const int all = pool == 'A' ? timeline_.attention_workers : timeline_.ffn_workers;
   const bool some = static_cast<int>(workers.size()) < all;
-  canvas_.text(12, y_ + 12, some ? fmt::format("{}, {} of {}", title, workers.size(), all) : title, Anchor::start,
-               "bold");
+  const std::string text = some ? fmt::format("{}, {} of {}", title, workers.size(), all) : title;
+  titles_.emplace_back(y_, text);
   y_ += 20;
   const Strip compute = strip_of(pool, Lane::compute);
   const double height = pool == 'A' ? rows_.attention_height : rows_.ffn_height;
@@ -224,6 +227,10 @@ void Drawing::run(const std::vector<int>& attention, const std::vector<int>& ffn
   place(attention, 'A', "attention workers");
   place(ffn, 'F', "FFN workers");
   axis(top);
+  for (const auto& [y, text] : titles_) {  // on paper: grid lines end there
+    canvas_.rect(12, y, 7.2 * static_cast<double>(text_width(text)), 16, "paper");
+    canvas_.text(12, y + 12, text, Anchor::start, "bold");
+  }
   for (const Slice& slice : timeline_.slices) draw(slice);
   for (const auto& [key, open] : pending_) {
     const auto& [y, height, classes] = key;

@@ -130,7 +130,7 @@ Canvas heatmap(const ExpertLoads& loads, const std::string& subtitle) {
   draw_cells(canvas, grid, kLeft, y, width, height);
   for (const int i : index_ticks(grid.rows, std::max(1, static_cast<int>(height / 14))))
     canvas.text(kLeft - 6, y + row * (i + 0.5) + 4, std::to_string(grid.row_layers[i]), Anchor::end, "soft small");
-  canvas.upward_text(14, y + height / 2, "layer", "soft");
+  canvas.upward_text(18, y + height / 2, "layer", "soft");
   for (const int e : index_ticks(grid.experts, 20))
     canvas.text(kLeft + width * (e + 0.5) / grid.experts, y + height + 15, std::to_string(e), Anchor::middle,
                 "soft small");

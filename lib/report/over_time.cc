@@ -10,7 +10,7 @@
 namespace afore::report {
 namespace {
 
-constexpr double kWidth = 720, kLeft = 74, kRight = 16, kUpper = 170, kLower = 110;
+constexpr double kWidth = 960, kLeft = 74, kRight = 16, kUpper = 170, kLower = 110;
 constexpr std::int64_t kMostBuckets = 360;
 
 struct Range {

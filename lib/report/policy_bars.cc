@@ -9,7 +9,7 @@
 namespace afore::report {
 namespace {
 
-constexpr double kWidth = 720, kLeft = 110, kRight = 150, kBar = 13;
+constexpr double kWidth = 960, kLeft = 110, kRight = 150, kBar = 13;
 constexpr double kMostRatio = 4;  // bars beyond are cut, and say so in their number
 
 std::optional<double> ratio(const PolicyMetric& metric, std::size_t policy) {

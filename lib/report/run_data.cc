@@ -1,6 +1,7 @@
 #include "report/run_data.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "core/assignment.h"
@@ -9,6 +10,7 @@ namespace afore::report {
 namespace {
 
 constexpr std::int64_t kDefaultWorkers = 8;  // as afore-trace stat has it
+constexpr std::size_t kMostUnplanned = 1 << 16;
 
 void accumulate(std::vector<std::int64_t>& sums, std::span<const std::int64_t> values) {
   sums.resize(std::max(sums.size(), values.size()));
@@ -27,12 +29,12 @@ int RunData::workers() const {
   return static_cast<int>(options_.workers > 0 ? options_.workers : kDefaultWorkers);
 }
 
-RunData::Layer& RunData::layer_of(const Demand& demand) {
-  Layer& layer = layers_[demand.target.layer];
-  const auto experts = static_cast<int>(demand.counts.size());
-  if (layer.primaries.size() == demand.counts.size()) return layer;
-  layer.primaries.resize(demand.counts.size());
-  for (int e = 0; e < experts; ++e) layer.primaries[e] = initial_primary(e, experts, workers());
+RunData::Layer& RunData::layer_of(int index, std::size_t experts) {
+  Layer& layer = layers_[index];
+  if (layer.primaries.size() == experts) return layer;
+  layer.primaries.resize(experts);
+  for (std::size_t e = 0; e < experts; ++e)
+    layer.primaries[e] = initial_primary(static_cast<int>(e), static_cast<int>(experts), workers());
   return layer;
 }
 
@@ -45,8 +47,8 @@ StepSums& RunData::sums_of(std::vector<StepSums>& steps, std::int64_t step) cons
 }
 
 void RunData::add(const Demand& demand) {
+  settle_held();
   steps_.add(demand);
-  last_target_.reset();
   if (demand.phase == Phase::warmup) {
     ++warmup_targets;
     last_warmup_step_ = std::max(last_warmup_step_, demand.target.step);
@@ -55,16 +57,25 @@ void RunData::add(const Demand& demand) {
   }
   if (!wanted(demand.target.layer)) return;
   ++targets;
-  last_target_ = demand.target;
   accumulate(expert_loads.layers[demand.target.layer], demand.counts);
-  const Layer& layer = layer_of(demand);
+  held_ = demand.target;
+  held_counts_ = demand.counts;
+  unplanned_.insert(demand.target);
+  if (unplanned_.size() > kMostUnplanned) unplanned_.erase(unplanned_.begin());
+}
+
+// The target with everything on its layer's first primaries.
+void RunData::settle_held() {
+  if (!held_) return;
+  const Target target = *std::exchange(held_, std::nullopt);
+  const Layer& layer = layer_of(target.layer, held_counts_.size());
   const std::int64_t tile = header ? header->cluster.tile_tokens : kAbsent;
   loads_.assign(static_cast<std::size_t>(workers()), 0);
-  for (std::size_t e = 0; e < demand.counts.size(); ++e)
+  for (std::size_t e = 0; e < held_counts_.size(); ++e)
     loads_[static_cast<std::size_t>(layer.primaries[e])] +=
-        tile > 0 ? ceil_div(demand.counts[e], tile) : demand.counts[e];
+        tile > 0 ? ceil_div(held_counts_[e], tile) : held_counts_[e];
   accumulate(load.before, loads_);
-  StepSums& sums = sums_of(before, demand.target.step);
+  StepSums& sums = sums_of(before, target.step);
   const double imbalance = max_over_mean(loads_);
   if (imbalance == 0) return;
   sums.imbalance += imbalance;
@@ -89,13 +100,13 @@ void RunData::add(const PlacementRecord& record) {
 }
 
 void RunData::add(const Plan& plan) {
+  settle_held();
   if (plan.target.step <= last_warmup_step_ || !wanted(plan.target.layer)) return;
   ++plans;
   StepSums& sums = sums_of(planned, plan.target.step);
   sums.copies += static_cast<std::int64_t>(plan.copies.size());
-  // A target's plan stands behind it; one that comes later replaces a plan that was lost, and is no second target.
-  if (!last_target_ || plan.target != *last_target_) return;
-  last_target_.reset();
+  // One that comes again replaces a plan that was lost, and is no second target.
+  if (unplanned_.erase(plan.target) == 0) return;
   accumulate(load.after, plan.tile_load);
   const double imbalance = max_over_mean(plan.tile_load);
   if (imbalance == 0) return;
@@ -108,7 +119,7 @@ void RunData::add(const Plan& plan) {
 void RunData::add(const Operation& operation) {
   const auto slice = slice_of(operation);
   if (!slice) return;
-  picker_.add(*slice);
+  if (options_.timeline) picker_.add(*slice);
   if (slice->work == Work::sampling) steps_.add_sampling(slice->step, slice->microbatch, slice->end_ns);
 }
 
@@ -145,11 +156,13 @@ void RunData::see(const Record& record) {
 }
 
 void RunData::finish() {
+  settle_held();
   steps_.finish();
   timeline = picker_.finish();
   itl = std::move(steps_.itl);
+  step_length = std::move(steps_.step_length);
   if (tpot.empty()) tpot = std::move(steps_.tpot);
-  for (Distribution* d : {&ttft, &tpot, &itl}) d->sort();
+  for (Distribution* d : {&ttft, &tpot, &itl, &step_length}) d->sort();
   load.unit = header && header->cluster.tile_tokens > 0 ? "tiles" : "assignments";
   const auto mean = [](double sum, std::int64_t n) { return n == 0 ? 0 : sum / static_cast<double>(n); };
   load.target_imbalance_before = mean(imbalance_before_, loaded_before_);

@@ -23,6 +23,7 @@ struct RunOptions {
   std::set<int> layers;              // only these; empty = all
   std::optional<std::int64_t> step;  // of the timeline
   std::int64_t workers = kAbsent;    // FFN workers, where no header says it
+  bool timeline = true;              // false: operations count for latencies alone
 };
 
 class RunData {
@@ -48,7 +49,7 @@ class RunData {
   WorkerLoad load;
   std::vector<StepSums> before, planned;  // by step
   Timeline timeline;                      // step -1: none
-  Distribution ttft, tpot, itl;
+  Distribution ttft, tpot, itl, step_length;
   std::int64_t targets = 0, warmup_targets = 0, plans = 0, completions = 0;
   bool any_operations() const { return picker_.any(); }
 
@@ -59,14 +60,17 @@ class RunData {
   };
   int workers() const;
   bool wanted(int layer) const { return options_.layers.empty() || options_.layers.contains(layer); }
-  Layer& layer_of(const Demand& demand);
+  Layer& layer_of(int index, std::size_t experts);
+  void settle_held();
   StepSums& sums_of(std::vector<StepSums>& steps, std::int64_t step) const;
 
   RunOptions options_;
   TimelinePicker picker_;
   StepTimes steps_;
   std::map<int, Layer> layers_;
-  std::optional<Target> last_target_;  // measured, whose plan may come next
+  std::set<Target> unplanned_;  // measured targets whose plan may still come
+  std::optional<Target> held_;  // a demand whose layer's first map may come right behind it
+  std::vector<std::int64_t> held_counts_;
   std::int64_t last_warmup_step_ = -1;
   std::vector<std::int64_t> loads_;
   double imbalance_before_ = 0, imbalance_after_ = 0;

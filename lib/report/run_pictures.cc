@@ -10,9 +10,13 @@ namespace afore::report {
 namespace {
 
 std::vector<CdfPanel> cdf_panels(const RunData& data, const LatencyLimits& limits) {
-  return {{"TTFT", "time to first token, of completed requests", {{"", data.ttft}}, limits.ttft_ms},
-          {"TPOT", "time per output token after the first, by request", {{"", data.tpot}}, limits.tpot_ms},
-          {"ITL", "time between two tokens of a request", {{"", data.itl}}, limits.itl_ms}};
+  std::vector<CdfPanel> panels = {
+      {"TTFT", "time to first token, of completed requests", {{"", data.ttft}}, limits.ttft_ms},
+      {"TPOT", "time per output token after the first, by request", {{"", data.tpot}}, limits.tpot_ms},
+      {"ITL", "time between two tokens of a request", {{"", data.itl}}, limits.itl_ms}};
+  if (data.itl.empty())
+    panels.push_back({"step", "time between the ends of a microbatch's steps", {{"", data.step_length}}, {}});
+  return panels;
 }
 
 OverTime steps_of(const RunData& data) {
@@ -113,8 +117,8 @@ std::string missing(const RunData& data, View view) {
                                    : "no operation records: afore-serve replay --timeline writes them, and so does "
                                      "afore-serve run --record FILE --timeline";
     case View::cdf:
-      if (!data.ttft.empty() || !data.tpot.empty() || !data.itl.empty()) return "";
-      return "no completions of served requests, and no sampling operations behind batches: afore-serve replay "
+      if (!data.ttft.empty() || !data.tpot.empty() || !data.itl.empty() || !data.step_length.empty()) return "";
+      return "no completions of served requests and no sampling operations: afore-serve replay "
              "--timeline writes them";
   }
   AFORE_CHECK(false, "a view without records");

@@ -48,19 +48,21 @@ void StepTimes::settle(Microbatch& microbatch, std::int64_t before) {
   }
 }
 
-void StepTimes::close(Microbatch& microbatch, std::int64_t number, const Step& step) {
-  if (step.end_ns < 0) return;
-  const Nanos last = std::exchange(microbatch.last_end_ns, step.end_ns);
-  if (step.warmup || !step.known || !step.has_batch) return;
+void StepTimes::close(Microbatch& microbatch, std::int64_t number, const Step& done) {
+  if (done.end_ns < 0) return;
+  const Nanos last = std::exchange(microbatch.last_end_ns, done.end_ns);
+  if (done.warmup || !done.known) return;
+  if (last >= 0) step_length.add(done.end_ns - last);
+  if (!done.has_batch) return;
   // A decoding request got its last token in the step before; one whose prompt ends here has no gap.
-  const bool by_sampled = !serves_requests_ && step.sampled != kAbsent;
-  if (last >= 0) itl.add(step.end_ns - last, by_sampled ? step.sampled : step.tokens - step.prefill_tokens);
-  for (const std::string& id : step.admitted) open_[id] = {number, step.end_ns};
-  for (const std::string& id : step.finished) {
+  const bool by_sampled = !serves_requests_ && done.sampled != kAbsent;
+  if (last >= 0) itl.add(done.end_ns - last, by_sampled ? done.sampled : done.tokens - done.prefill_tokens);
+  for (const std::string& id : done.admitted) open_[id] = {number, done.end_ns};
+  for (const std::string& id : done.finished) {
     const auto request = open_.find(id);
     if (request == open_.end()) continue;
     if (number > request->second.step)
-      tpot.add((step.end_ns - request->second.first_token_ns) / (number - request->second.step));
+      tpot.add((done.end_ns - request->second.first_token_ns) / (number - request->second.step));
     open_.erase(request);
   }
 }

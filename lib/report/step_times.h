@@ -22,7 +22,7 @@ class StepTimes {
   void finish();
 
   bool any() const { return any_; }
-  Distribution itl, tpot;  // of measured steps; tpot of requests admitted in them
+  Distribution itl, tpot, step_length;  // of measured steps; tpot of requests admitted in them, step of microbatches
 
  private:
   struct Step {
@@ -41,7 +41,7 @@ class StepTimes {
     Nanos first_token_ns = 0;
   };
   void settle(Microbatch& microbatch, std::int64_t before);
-  void close(Microbatch& microbatch, std::int64_t number, const Step& step);
+  void close(Microbatch& microbatch, std::int64_t number, const Step& done);
 
   bool any_ = false, serves_requests_ = false;
   std::map<int, Microbatch> microbatches_;

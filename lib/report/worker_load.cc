@@ -9,7 +9,7 @@
 namespace afore::report {
 namespace {
 
-constexpr double kWidth = 720, kLeft = 74, kRight = 16, kHeight = 240;
+constexpr double kWidth = 960, kLeft = 74, kRight = 16, kHeight = 240;
 constexpr std::size_t kMostBars = 96;  // pairs of bars
 
 double sum_of(const std::vector<std::int64_t>& loads) {
