@@ -19,7 +19,7 @@ constexpr const char* kPageCss =
     "dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}\n"
     "figure{margin:0}\n"
     ".wide{overflow-x:auto}\n"
-    ".wide svg{display:block;max-width:100%;height:auto;min-width:760px}\n"
+    ".wide svg{display:block;max-width:100%;height:auto;min-width:720px}\n"
     "details{margin:8px 0}summary{cursor:pointer;color:var(--soft)}\n"
     "table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums;margin:8px 0}\n"
     "th,td{text-align:right;padding:2px 10px;border-bottom:1px solid var(--grid);white-space:nowrap}\n"

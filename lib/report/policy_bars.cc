@@ -18,6 +18,11 @@ std::optional<double> ratio(const PolicyMetric& metric, std::size_t policy) {
   return *value / *base;
 }
 
+std::string percent(double share) {
+  const std::string text = fmt::format("{:+.1f}%", (share - 1) * 100);
+  return text == "-0.0%" ? "+0.0%" : text;
+}
+
 double largest_ratio(const PolicyComparison& comparison) {
   double most = 1;
   for (const PolicyMetric& metric : comparison.metrics)
@@ -37,7 +42,7 @@ void draw_bar(Canvas& canvas, const PolicyComparison& comparison, const PolicyMe
   canvas.rect(kLeft, y, end - kLeft, kBar - 1, fmt::format("f{}", p % 8));
   if (*share > kMostRatio) canvas.text(end - 4, y + 10, "▸", Anchor::end, "on small");
   const std::string value = fixed(*metric.values[p], metric.decimals);
-  canvas.text(kWidth - kRight + 8, y + 10, p == 0 ? value : fmt::format("{} ({:+.1f}%)", value, (*share - 1) * 100),
+  canvas.text(kWidth - kRight + 8, y + 10, p == 0 ? value : fmt::format("{} ({})", value, percent(*share)),
               Anchor::start, "small");
 }
 
@@ -47,7 +52,6 @@ Canvas policy_bars(const PolicyComparison& comparison, const std::string& subtit
   Canvas canvas(kWidth, fmt::format("Policies against {}", shorten(comparison.policies.front(), 20)), subtitle);
   const Scale x{0, largest_ratio(comparison) * 1.02, kLeft, kWidth - kRight, false};
   double y = canvas.top() + 12;
-  const double first_y = y;
   for (const PolicyMetric& metric : comparison.metrics) {
     if (!ratio(metric, 0)) continue;
     canvas.text(kLeft, y + 10, fmt::format("{} ({} is better)", metric.name, metric.more_is_better ? "more" : "less"),
@@ -55,10 +59,11 @@ Canvas policy_bars(const PolicyComparison& comparison, const std::string& subtit
     y += 17;
     for (std::size_t p = 0; p < comparison.policies.size(); ++p, y += kBar)
       draw_bar(canvas, comparison, metric, p, x, y);
+    const double bars = kBar * static_cast<double>(comparison.policies.size());
+    canvas.line(x.at(1), y - bars, x.at(1), y, "mark");
+    canvas.line(kLeft, y - bars, kLeft, y, "axis");
     y += 12;
   }
-  canvas.line(x.at(1), first_y + 14, x.at(1), y, "mark");
-  canvas.line(kLeft, first_y + 14, kLeft, y, "axis");
   const Ticks ticks = linear_ticks(0, x.hi, 9);
   for (const double value : ticks.values)
     canvas.text(x.at(value), y + 16, fixed(value, ticks.decimals), Anchor::middle, "soft small");

@@ -66,7 +66,8 @@ Table run_figures(const RunData& data) {
   add("imbalance of tiles, max / mean", s.imbalance_tiles, 1, "");
   add("gain captured", s.gain_captured, 1, "");
   table.add_row({"copies", grouped(s.copies), "experts"});
-  add("copied", static_cast<double>(s.copied_bytes), 1073741824.0, "GiB");
+  const Unit bytes = byte_unit(static_cast<double>(s.copied_bytes));
+  add("copied", static_cast<double>(s.copied_bytes), bytes.size, bytes.name);
   add("exposed per target", s.exposed_ns, 1e3, "us");
   return table;
 }
