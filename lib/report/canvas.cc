@@ -51,7 +51,10 @@ void Canvas::upward_text(double x, double y, std::string_view text, std::string_
 }
 
 void Canvas::path(std::string_view data, std::string_view classes, std::string_view more) {
-  body_ += fmt::format("<path class=\"{}\" {}{}d=\"{}\"/>\n", classes, more, more.empty() ? "" : " ", data);
+  body_ += "<path";
+  if (!classes.empty()) body_ += fmt::format(" class=\"{}\"", classes);
+  if (!more.empty()) body_ += fmt::format(" {}", more);
+  body_ += fmt::format(" d=\"{}\"/>\n", data);
 }
 
 void Canvas::open(std::string_view attributes) { body_ += fmt::format("<g {}>\n", attributes); }

@@ -251,9 +251,10 @@ const char* name_of(Lane lane) {
   return kNames[static_cast<std::size_t>(lane)];
 }
 
-const char* name_of(Work work) {
-  constexpr std::array<const char*, 6> kNames = {"attention", "sampling", "expert_ffn", "copy_expert", "link", "other"};
-  return kNames[static_cast<std::size_t>(work)];
+const char* name_of(const Slice& slice) {
+  constexpr std::array<const char*, 6> kNames = {"attention",   "sampling", "expert_ffn",
+                                                 "copy_expert", "receive",  "other"};
+  return slice.lane == Lane::f2a ? "send" : kNames[static_cast<std::size_t>(slice.work)];
 }
 
 }  // namespace
@@ -287,7 +288,7 @@ Table gantt_data(const Timeline& timeline) {
                {"start_ns"},
                {"end_ns"}});
   for (const Slice& s : timeline.slices)
-    table.add_row({fmt::format("{}{}", s.pool, s.worker), name_of(s.lane), name_of(s.work), std::to_string(s.step),
+    table.add_row({fmt::format("{}{}", s.pool, s.worker), name_of(s.lane), name_of(s), std::to_string(s.step),
                    std::to_string(s.layer), std::to_string(s.microbatch), std::to_string(s.start_ns),
                    std::to_string(s.end_ns)});
   return table;
