@@ -1,5 +1,7 @@
 #include "report/table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "report/markup.h"
@@ -76,8 +78,8 @@ std::string Table::html() const {
   const auto add_row = [&](std::string& out, const char* element, auto&& cell) {
     out += "<tr>";
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const bool left = columns_[c].align == Align::left;
-      out += std::string("<") + element + (left ? " class=\"left\">" : ">") + escape(cell(c)) + "</" + element + ">";
+      const char* const more = columns_[c].align == Align::left ? " class=\"left\"" : "";
+      out += fmt::format("<{}{}>{}</{}>", element, more, escape(cell(c)), element);
     }
     out += "</tr>\n";
   };

@@ -30,15 +30,17 @@ Ticks linear_ticks(double lo, double hi, int most) {
   const double power = power_below((hi - lo) / most, exponent);
   double step = power * 10;
   int decimals = std::max(0, -exponent - 1);
+  const double slack = 1e-9 * (hi - lo);
+  const auto first = [&](double each) { return std::ceil((lo - slack) / each); };
+  const auto last = [&](double each) { return std::floor((hi + slack) / each); };
   for (const double factor : {1.0, 2.0, 5.0}) {
-    if (std::floor(hi / (power * factor)) - std::ceil(lo / (power * factor)) + 1 > most) continue;
+    if (last(power * factor) - first(power * factor) + 1 > most) continue;
     step = power * factor;
     decimals = std::max(0, -exponent);
     break;
   }
   ticks.decimals = decimals;
-  const double slack = 1e-9 * (hi - lo);
-  for (double k = std::ceil((lo - slack) / step); k * step <= hi + slack; ++k) ticks.values.push_back(k * step + 0.0);
+  for (double k = first(step); k <= last(step); ++k) ticks.values.push_back(k * step + 0.0);
   return ticks;
 }
 

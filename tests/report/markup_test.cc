@@ -13,7 +13,7 @@ TEST(Markup, EscapesWhatMarkupTakesForItself) {
 }
 
 TEST(Markup, ReplacesWhatXmlMayNotHold) {
-  EXPECT_EQ(escape(std::string_view("a\0b\x1b[31m", 7)), "a\uFFFDb\uFFFD[31m");
+  EXPECT_EQ(escape(std::string_view("a\0b\x1b[31m", 8)), "a\uFFFDb\uFFFD[31m");
   EXPECT_EQ(escape("\xff\xc0\x80"), "\uFFFD\uFFFD\uFFFD");
   EXPECT_EQ(escape("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD") << "a surrogate";
   EXPECT_EQ(escape("\xef\xbf\xbe"), "\uFFFD\uFFFD\uFFFD") << "U+FFFE";
