@@ -85,7 +85,11 @@ void draw_x_axis(Canvas& canvas, const Scale& x, const Scale& y, const Ticks& ti
   for (const double value : ticks.values) {
     const double at = x.at(value);
     canvas.line(at, y.to_px, at, y.from_px, "grid");
-    canvas.text(at, y.from_px + 16, fixed(value, ticks.decimals), Anchor::middle, "soft small");
+    // Along powers of ten each has decimals of its own.
+    const std::string text = !x.logarithmic ? fixed(value, ticks.decimals)
+                             : value < 1    ? fmt::format("{:g}", value)
+                                            : fixed(value, 0);
+    canvas.text(at, y.from_px + 16, text, Anchor::middle, "soft small");
   }
   canvas.line(x.from_px, y.from_px, x.to_px, y.from_px, "axis");
   canvas.text((x.from_px + x.to_px) / 2, y.from_px + 33, label, Anchor::middle, "soft");

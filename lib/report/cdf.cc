@@ -56,6 +56,12 @@ struct Extent {
   bool logarithmic = false;
 };
 
+// In ns, unless it is so far beyond the longest sample that the curves would be squeezed into a corner.
+std::optional<double> near_limit(const CdfPanel& panel, double most) {
+  if (!panel.limit_ms || *panel.limit_ms * 1e6 > 2.5 * most) return std::nullopt;
+  return *panel.limit_ms * 1e6;
+}
+
 Extent extent_of(const CdfPanel& panel) {
   Extent extent;
   double least = 0, most = 0;
@@ -71,10 +77,11 @@ Extent extent_of(const CdfPanel& panel) {
   if (least <= 0) extent.logarithmic = false;
   const bool far = !extent.logarithmic && least > 0.5 * most;  // from 0: the axis begins near the first sample
   const double margin = (most - least) * 0.08 + most * 0.002;
-  if (panel.limit_ms) most = std::max(most, *panel.limit_ms * 1e6);
+  const std::optional<double> limit = near_limit(panel, most);
+  most = std::max(most, limit.value_or(0));
   extent.most = std::max(1.0, far ? most + margin : most * (extent.logarithmic ? 1.1 : 1.03));
   extent.least = extent.logarithmic ? least * 0.9 : far ? least - margin : 0;
-  if (panel.limit_ms) extent.least = std::min(extent.least, *panel.limit_ms * 1e6 * 0.98);
+  if (limit) extent.least = std::min(extent.least, *limit * 0.98);
   extent.least = std::max(extent.least, extent.logarithmic ? 1.0 : 0.0);
   return extent;
 }
@@ -86,7 +93,7 @@ struct Plot {
 
 Plot draw_axes(Canvas& canvas, const CdfPanel& panel, double top) {
   const Extent extent = extent_of(panel);
-  const Unit unit = time_unit(extent.most);
+  const Unit unit = time_unit(extent.logarithmic ? std::sqrt(extent.least * extent.most) : extent.most);
   const Scale x{extent.least / unit.size, extent.most / unit.size, kLeft, kPlotRight, extent.logarithmic};
   const Scale y{0, 1, top + kHeight, top, false};
   draw_y_axis(canvas, x, y, {{0, 0.25, 0.5, 0.75, 1}, 2}, "share of samples");
@@ -110,7 +117,7 @@ void draw_curves(Canvas& canvas, const CdfPanel& panel, const Plot& plot) {
 }
 
 // What the curves say, in numbers: no label has to find room in the plot.
-void draw_numbers(Canvas& canvas, const CdfPanel& panel, const Unit& unit, double top) {
+void draw_numbers(Canvas& canvas, const CdfPanel& panel, const Unit& unit, double top, bool limit_shows) {
   constexpr double kName = kPlotRight + 24;
   constexpr std::array<double, 3> kColumns = {kWidth - 122, kWidth - 68, kWidth - 14};
   canvas.text(kName, top + 4, unit.name, Anchor::start, "soft small");
@@ -136,7 +143,8 @@ void draw_numbers(Canvas& canvas, const CdfPanel& panel, const Unit& unit, doubl
   }
   if (panel.limit_ms) {
     canvas.line(kName, y - 4, kName + 12, y - 4, "mark");
-    canvas.text(kName + 17, y, fmt::format("limit {} ms", brief(*panel.limit_ms)));
+    canvas.text(kName + 17, y,
+                fmt::format("limit {} ms{}", brief(*panel.limit_ms), limit_shows ? "" : ": far beyond all"));
   }
 }
 
@@ -144,11 +152,12 @@ void draw_panel(Canvas& canvas, const CdfPanel& panel, double top) {
   canvas.text(12, top - 12, fmt::format("{}: {}", panel.metric, panel.meaning), Anchor::start, "bold");
   const Plot plot = draw_axes(canvas, panel, top);
   draw_curves(canvas, panel, plot);
-  if (panel.limit_ms) {
+  const bool limit_shows = panel.limit_ms && *panel.limit_ms * 1e6 / plot.unit.size <= plot.x.hi;
+  if (limit_shows) {
     const double at = plot.x.at(*panel.limit_ms * 1e6 / plot.unit.size);
     canvas.line(at, plot.y.to_px, at, plot.y.from_px, "mark");
   }
-  draw_numbers(canvas, panel, plot.unit, top);
+  draw_numbers(canvas, panel, plot.unit, top, limit_shows);
 }
 
 }  // namespace

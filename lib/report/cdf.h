@@ -39,7 +39,7 @@ struct CdfPanel {
   std::string metric;              // "TTFT"
   std::string meaning;             // "time to first token"
   std::vector<CdfSeries> series;   // sorted; empty distributions are left out
-  std::optional<double> limit_ms;  // a line at what was promised
+  std::optional<double> limit_ms;  // a line at what was promised, where it is near
 };
 
 // Panels below each other, each with its own time axis, logarithmic where p99 is over 20 times the median. At least one

@@ -41,6 +41,7 @@ Grid make_grid(const ExpertLoads& loads) {
   Grid grid;
   for (const auto& [layer, counts] : loads.layers)
     grid.experts = std::max(grid.experts, static_cast<int>(counts.size()));
+  grid.experts = std::max(1, grid.experts);
   grid.columns = std::min(grid.experts, kMostColumns);
   const auto layers = static_cast<int>(loads.layers.size());
   grid.rows = std::min(layers, kMostRows);

@@ -147,9 +147,8 @@ Canvas over_time(const OverTime& data, const std::string& subtitle) {
   Canvas canvas(kWidth, "Imbalance and moved experts over time",
                 each > 1 ? fmt::format("{}; means over {} steps", subtitle, each) : subtitle);
   const double top = draw_keys(canvas, kLeft, canvas.top() + 18, kWidth - kRight, keys_of(data));
-  const Scale x{static_cast<double>(range.first),
-                static_cast<double>(range.first + (range.last - range.first) / each * each + each), kLeft,
-                kWidth - kRight, false};
+  const std::int64_t end = range.first + ((range.last - range.first) / each + 1) * each;  // of the last bucket
+  const Scale x{static_cast<double>(range.first), static_cast<double>(end), kLeft, kWidth - kRight, false};
   const double middle = draw_upper(canvas, data, range, x, top);
   const double bottom = draw_lower(canvas, data, range, x, middle + 22);
   Ticks ticks = linear_ticks(x.lo, x.hi, 11);
@@ -169,10 +168,13 @@ Table over_time_data(const OverTime& data) {
   Table table({{"series", Align::left}, {"step"}, {"max_over_mean"}, {"targets"}, {"copies"}, {"copied_bytes"}});
   for (const OverTimeSeries& series : data.series)
     for (const StepSums& step : series.steps)
-      table.add_row({series.name, std::to_string(step.step),
-                     step.targets > 0 ? fmt::format("{:.6f}", step.imbalance / static_cast<double>(step.targets)) : "-",
-                     std::to_string(step.targets), series.planned ? std::to_string(step.copies) : "-",
-                     series.planned && data.expert_bytes > 0 ? std::to_string(step.copies * data.expert_bytes) : "-"});
+      table.add_row(
+          {series.name, std::to_string(step.step),
+           step.targets > 0 ? fmt::format("{:.6f}", step.imbalance / static_cast<double>(step.targets)) : "-",
+           std::to_string(step.targets), series.planned ? std::to_string(step.copies) : "-",
+           series.planned && data.expert_bytes > 0
+               ? fmt::format("{:.0f}", static_cast<double>(step.copies) * static_cast<double>(data.expert_bytes))
+               : "-"});
   return table;
 }
 

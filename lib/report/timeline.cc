@@ -11,6 +11,7 @@
 namespace afore::report {
 namespace {
 
+constexpr int kMostWorkers = 1 << 20;  // as in every record
 constexpr std::size_t kMostSlices = std::size_t{1} << 18;
 constexpr std::int64_t kInFlight =
     3;  // a step is whole when the third one after it has begun: copies may outlive their step
@@ -33,7 +34,8 @@ std::optional<Slice> slice_of(const Operation& operation) {
   const std::string& name = operation.worker;
   if (name.size() < 2 || (name[0] != 'A' && name[0] != 'F')) return std::nullopt;
   const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), slice.worker);
-  if (error != std::errc() || end != name.data() + name.size() || slice.worker < 0) return std::nullopt;
+  if (error != std::errc() || end != name.data() + name.size() || slice.worker < 0 || slice.worker >= kMostWorkers)
+    return std::nullopt;
   const auto lane =
       std::find_if(kLanes.begin(), kLanes.end(), [&](const auto& l) { return l.first == operation.lane; });
   if (lane == kLanes.end()) return std::nullopt;

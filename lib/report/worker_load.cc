@@ -35,12 +35,17 @@ void draw_bars(Canvas& canvas, const WorkerLoad& load, const Scale& x, const Sca
   }
 }
 
+// Of more workers than there are pixels, the most loaded one of each.
 std::string outline(const std::vector<std::int64_t>& loads, const Scale& x, const Scale& y, double scale, bool closed) {
-  const double each = (x.to_px - x.from_px) / static_cast<double>(loads.size());
+  const std::size_t joined = loads.size() / 1000 + 1;
   std::string path = fmt::format("M{:.1f} {:.1f}", x.from_px, y.from_px);
-  for (std::size_t w = 0; w < loads.size(); ++w)
-    fmt::format_to(std::back_inserter(path), "V{:.1f}H{:.1f}", y.at(static_cast<double>(loads[w]) / scale),
-                   x.from_px + static_cast<double>(w + 1) * each);
+  for (std::size_t w = 0; w < loads.size(); w += joined) {
+    const std::size_t end = std::min(loads.size(), w + joined);
+    const auto most = *std::max_element(loads.begin() + static_cast<std::ptrdiff_t>(w),
+                                        loads.begin() + static_cast<std::ptrdiff_t>(end));
+    fmt::format_to(std::back_inserter(path), "V{:.1f}H{:.1f}", y.at(static_cast<double>(most) / scale),
+                   x.at(static_cast<double>(end)));
+  }
   return path + fmt::format("V{:.1f}{}", y.from_px, closed ? "z" : "");
 }
 

@@ -19,6 +19,7 @@ namespace {
 using Slice = ChromeTrace::Slice;
 
 constexpr std::array<std::string_view, 4> kLanes = {"compute", "copy", "a2f", "f2a"};
+constexpr int kMostWorkers = 1 << 20;  // as in every record
 constexpr std::uint8_t kCompute = 0, kCopy = 1;
 constexpr std::array<const char*, 3> kProcesses = {"attention workers", "FFN workers", "links"};
 
@@ -143,8 +144,9 @@ void add_flows(Events& events, const std::vector<Flow>& flows, const std::vector
 // One value after each moment at which it changes.
 class Counter {
  public:
-  Counter(Events& events, int pid, std::string name, std::string unit)
-      : events_(events), pid_(pid), name_(std::move(name)), unit_(std::move(unit)) {}
+  // Values are counts times `size`.
+  Counter(Events& events, int pid, std::string name, std::string unit, std::int64_t size = 1)
+      : events_(events), pid_(pid), name_(std::move(name)), unit_(std::move(unit)), size_(size) {}
 
   void change(Nanos at, std::int64_t by) { changes_.emplace_back(at, by); }
   void write() {
@@ -155,8 +157,8 @@ class Counter {
       const std::int64_t before = value;
       for (; i < changes_.size() && changes_[i].first == at; ++i) value += changes_[i].second;
       if (value != before || at == changes_.front().first)
-        events_.add("C", fmt::format("\"name\":\"{}\",\"pid\":{},\"tid\":0,\"ts\":{},\"args\":{{\"{}\":{}}}", name_,
-                                     pid_, micros(at), unit_, value));
+        events_.add("C", fmt::format("\"name\":\"{}\",\"pid\":{},\"tid\":0,\"ts\":{},\"args\":{{\"{}\":{:.0f}}}", name_,
+                                     pid_, micros(at), unit_, static_cast<double>(value) * static_cast<double>(size_)));
     }
   }
 
@@ -164,13 +166,15 @@ class Counter {
   Events& events_;
   int pid_;
   std::string name_, unit_;
+  std::int64_t size_;
   std::vector<std::pair<Nanos, std::int64_t>> changes_;
 };
 
 void add_counters(Events& events, const std::vector<Slice>& slices, std::int64_t expert_bytes) {
   Counter attention(events, 1, "computing attention workers", "workers"),
       ffn(events, 2, "computing FFN workers", "workers"), copying(events, 2, "copies under way", "copies"),
-      copied(events, 2, expert_bytes > 0 ? "copied bytes" : "copied experts", expert_bytes > 0 ? "bytes" : "experts");
+      copied(events, 2, expert_bytes > 0 ? "copied bytes" : "copied experts", expert_bytes > 0 ? "bytes" : "experts",
+             std::max<std::int64_t>(1, expert_bytes));
   for (const Slice& slice : slices) {
     if (slice.lane == kCompute) {
       Counter& counter = slice.pool == 'A' ? attention : ffn;
@@ -179,7 +183,7 @@ void add_counters(Events& events, const std::vector<Slice>& slices, std::int64_t
     } else if (slice.lane == kCopy) {
       copying.change(slice.start_ns, 1);
       copying.change(slice.end_ns, -1);
-      copied.change(slice.end_ns, expert_bytes > 0 ? expert_bytes : 1);
+      copied.change(slice.end_ns, 1);
     }
   }
   for (Counter* counter : {&attention, &ffn, &copying, &copied}) counter->write();
@@ -215,6 +219,7 @@ void ChromeTrace::add(const Operation& operation) {
   const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), slice.worker);
   const auto lane = std::find(kLanes.begin(), kLanes.end(), operation.lane);
   if (error != std::errc() || end != name.data() + name.size() || lane == kLanes.end()) return;
+  if (slice.worker < 0 || slice.worker >= kMostWorkers) return;
   auto op = std::find(ops_.begin(), ops_.end(), operation.op);
   if (op == ops_.end() && ops_.size() >= std::numeric_limits<std::int16_t>::max()) return;
   if (op == ops_.end()) op = ops_.insert(ops_.end(), operation.op);

@@ -1,5 +1,6 @@
 #include "report/run_data.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "report/run_pictures.h"
@@ -35,7 +36,7 @@ Plan plan(std::int64_t step, std::vector<std::int64_t> tile_load, std::size_t co
 }
 
 Operation sampling(std::int64_t step, int worker, Nanos end) {
-  return {"A" + std::to_string(worker), "compute", "sampling", {step, 1, 0}, end - 10, end};
+  return {worker == 0 ? "A0" : "A1", "compute", "sampling", {step, 1, 0}, end - 10, end};
 }
 
 TEST(RunData, LoadsBeforeAndAfterThePlan) {
@@ -163,7 +164,7 @@ TEST(TimelinePicker, LargeStepsAreThinnedToSomeWorkersAndAllCopies) {
   for (int worker = 0; worker < 64; ++worker)
     for (int i = 0; i < 10'000; ++i) {
       Operation o = operation(0, worker == 33 && i == 0 ? "copy" : "compute", i * 10);
-      o.worker = "F" + std::to_string(worker);
+      o.worker = fmt::format("F{}", worker);
       picker.add(*slice_of(o));
     }
   const Timeline t = picker.finish();
