@@ -108,7 +108,7 @@ _afore_serve() {
     'replay:--level') words='on off' ;;
     'replay:--primaries') words='auto contiguous balanced' ;;
     'replay:--only') words='header sequence request batch demand routing placement plan observed operation membership completion summary' ;;
-    'replay:--kv-tokens' | 'replay:--copy-chunk' | 'replay:--faults' | 'replay:--fault-seed' | 'replay:--max-num-seqs' | 'replay:--max-num-batched-tokens' | 'replay:--kv-budget-tokens' | 'replay:--max-queue' | 'replay:--max-queue-ms' | 'replay:--timeout-s' | 'replay:--duration-s' | 'replay:--goodput' | 'replay:--workers' | 'replay:--worker' | 'replay:--pin-experts' | 'replay:--slots' | 'replay:--tile-tokens' | 'replay:--attention-workers' | 'replay:--microbatches' | 'replay:--top-k' | 'replay:--model' | 'replay:--cost' | 'replay:--copy-budget' | 'replay:--window-us' | 'replay:--window-steps' | 'replay:--plan-budget-nodes' | 'replay:--eplb-interval' | 'replay:--eplb-step-bytes' | 'replay:--eplb-groups' | 'replay:--eplb-nodes' | 'replay:--init' | 'replay:--balance-steps') ;;
+    'replay:--kv-tokens' | 'replay:--copy-chunk' | 'replay:--faults' | 'replay:--fault-seed' | 'replay:--max-num-seqs' | 'replay:--max-num-batched-tokens' | 'replay:--kv-budget-tokens' | 'replay:--max-queue' | 'replay:--max-queue-ms' | 'replay:--timeout-s' | 'replay:--duration-s' | 'replay:--goodput' | 'replay:--report' | 'replay:--workers' | 'replay:--worker' | 'replay:--pin-experts' | 'replay:--slots' | 'replay:--tile-tokens' | 'replay:--attention-workers' | 'replay:--microbatches' | 'replay:--top-k' | 'replay:--model' | 'replay:--cost' | 'replay:--copy-budget' | 'replay:--window-us' | 'replay:--window-steps' | 'replay:--plan-budget-nodes' | 'replay:--eplb-interval' | 'replay:--eplb-step-bytes' | 'replay:--eplb-groups' | 'replay:--eplb-nodes' | 'replay:--init' | 'replay:--balance-steps') ;;
     'compare:--recover') words='strict tail skip' ;;
     'compare:--host') words='sim' ;;
     'compare:--links') words='own shared' ;;
@@ -120,7 +120,7 @@ _afore_serve() {
     'compare:--level') words='on off' ;;
     'compare:--primaries') words='auto contiguous balanced' ;;
     'compare:--format') words='table json' ;;
-    'compare:--kv-tokens' | 'compare:--copy-chunk' | 'compare:--faults' | 'compare:--fault-seed' | 'compare:--max-num-seqs' | 'compare:--max-num-batched-tokens' | 'compare:--kv-budget-tokens' | 'compare:--max-queue' | 'compare:--max-queue-ms' | 'compare:--timeout-s' | 'compare:--duration-s' | 'compare:--goodput' | 'compare:--workers' | 'compare:--worker' | 'compare:--pin-experts' | 'compare:--slots' | 'compare:--tile-tokens' | 'compare:--attention-workers' | 'compare:--microbatches' | 'compare:--top-k' | 'compare:--model' | 'compare:--cost' | 'compare:--copy-budget' | 'compare:--window-us' | 'compare:--window-steps' | 'compare:--plan-budget-nodes' | 'compare:--eplb-interval' | 'compare:--eplb-step-bytes' | 'compare:--eplb-groups' | 'compare:--eplb-nodes' | 'compare:--init' | 'compare:--balance-steps' | 'compare:--policies' | 'compare:--summaries') ;;
+    'compare:--kv-tokens' | 'compare:--copy-chunk' | 'compare:--faults' | 'compare:--fault-seed' | 'compare:--max-num-seqs' | 'compare:--max-num-batched-tokens' | 'compare:--kv-budget-tokens' | 'compare:--max-queue' | 'compare:--max-queue-ms' | 'compare:--timeout-s' | 'compare:--duration-s' | 'compare:--goodput' | 'compare:--report' | 'compare:--workers' | 'compare:--worker' | 'compare:--pin-experts' | 'compare:--slots' | 'compare:--tile-tokens' | 'compare:--attention-workers' | 'compare:--microbatches' | 'compare:--top-k' | 'compare:--model' | 'compare:--cost' | 'compare:--copy-budget' | 'compare:--window-us' | 'compare:--window-steps' | 'compare:--plan-budget-nodes' | 'compare:--eplb-interval' | 'compare:--eplb-step-bytes' | 'compare:--eplb-groups' | 'compare:--eplb-nodes' | 'compare:--init' | 'compare:--balance-steps' | 'compare:--policies' | 'compare:--summaries') ;;
     'run:--workload') words='conversation documents code math mixed' ;;
     'run:--host') words='threads monolithic' ;;
     'run:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
@@ -130,15 +130,15 @@ _afore_serve() {
     'run:--level') words='on off' ;;
     'run:--combine') words='exact partial' ;;
     'run:--isa') words='auto avx512bf16 avx2 scalar' ;;
-    'run:--model' | 'run:--prompt' | 'run:--prompts' | 'run:--trace' | 'run:--rate-scale' | 'run:--num-prompts' | 'run:--max-tokens' | 'run:--temperature' | 'run:--top-p' | 'run:--seed' | 'run:--stop' | 'run:--ffn-workers' | 'run:--attention-workers' | 'run:--microbatches' | 'run:--slots' | 'run:--copy-budget' | 'run:--window-us' | 'run:--eplb-interval' | 'run:--cost' | 'run:--sizes' | 'run:--tile-tokens' | 'run:--threads' | 'run:--max-concurrency' | 'run:--deadline-s' | 'run:--max-num-seqs' | 'run:--max-num-batched-tokens' | 'run:--kv-budget-tokens' | 'run:--max-queue' | 'run:--max-queue-ms' | 'run:--timeout-s' | 'run:--duration-s' | 'run:--goodput' | 'run:--record') ;;
+    'run:--model' | 'run:--prompt' | 'run:--prompts' | 'run:--trace' | 'run:--rate-scale' | 'run:--num-prompts' | 'run:--max-tokens' | 'run:--temperature' | 'run:--top-p' | 'run:--seed' | 'run:--stop' | 'run:--ffn-workers' | 'run:--attention-workers' | 'run:--microbatches' | 'run:--slots' | 'run:--copy-budget' | 'run:--window-us' | 'run:--eplb-interval' | 'run:--cost' | 'run:--sizes' | 'run:--tile-tokens' | 'run:--threads' | 'run:--max-concurrency' | 'run:--deadline-s' | 'run:--max-num-seqs' | 'run:--max-num-batched-tokens' | 'run:--kv-budget-tokens' | 'run:--max-queue' | 'run:--max-queue-ms' | 'run:--timeout-s' | 'run:--duration-s' | 'run:--goodput' | 'run:--record' | 'run:--report') ;;
     'calibrate:--recover') words='strict tail skip' ;;
     'calibrate:--cost' | 'calibrate:--name' | 'calibrate:-o' | 'calibrate:--output') ;;
     *)
       case "$path" in
         '') words='--version -h --help -q --quiet replay compare run calibrate' ;;
-        'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --timeline -q --quiet' ;;
-        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --allow-drop --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --policies --format --json --summaries -q --quiet' ;;
-        'run') words='-h --help --model --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos --host --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --sizes --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --json --record --timeline -q --quiet' ;;
+        'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --report --allow-drop --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --timeline -q --quiet' ;;
+        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --report --allow-drop --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --policies --format --json --summaries -q --quiet' ;;
+        'run') words='-h --help --model --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos --host --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --sizes --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --json --record --timeline --report -q --quiet' ;;
         'calibrate') words='-h --help --cost --name -o --output --force --recover -q --quiet' ;;
       esac ;;
   esac
@@ -154,6 +154,7 @@ _afore_trace() {
       ':import') path='import' ;;
       ':synth') path='synth' ;;
       ':stat') path='stat' ;;
+      ':plot') path='plot' ;;
       ':compare') path='compare' ;;
       ':head') path='head' ;;
       ':replay') path='replay' ;;
@@ -175,6 +176,9 @@ _afore_trace() {
     'stat:--recover') words='strict tail skip' ;;
     'stat:--format') words='table tsv json' ;;
     'stat:--workers' | 'stat:--hot' | 'stat:--top-k') ;;
+    'plot:--to') words='svg tsv html chrome' ;;
+    'plot:--recover') words='strict tail skip' ;;
+    'plot:-o' | 'plot:--output' | 'plot:--layers' | 'plot:--step' | 'plot:--window-us' | 'plot:--slo' | 'plot:--workers' | 'plot:--top-k') ;;
     'compare:--recover') words='strict tail skip' ;;
     'compare:--max-mape' | 'compare:--metrics') ;;
     'head:--recover') words='strict tail skip' ;;
@@ -192,10 +196,11 @@ _afore_trace() {
     'fit-cost:--device' | 'fit-cost:--seed' | 'fit-cost:-o' | 'fit-cost:--output' | 'fit-cost:--ffn' | 'fit-cost:--link' | 'fit-cost:--cost') ;;
     *)
       case "$path" in
-        '') words='--version -h --help -q --quiet import synth stat compare head replay record check repair merge fit-cost' ;;
+        '') words='--version -h --help -q --quiet import synth stat plot compare head replay record check repair merge fit-cost' ;;
         'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --routing --requests --rate-scale --start-s --window-s --sum --phase --allow-drop --sample-steps --tokens --top-k --experts --hidden-layers --moe-layers --layer-axis --workers --map --model-class --iterations -q --quiet' ;;
         'synth') words='-h --help --model --layers --steps --warmup-steps --microbatches --tokens --seed --popularity --skew --drift --burst --switch -o --output -q --quiet' ;;
         'stat') words='-h --help --recover --format --json --workers --hot --top-k --include-warmup -q --quiet' ;;
+        'plot') words='-h --help --to -o --output --recover --layers --step --window-us --slo --workers --top-k -q --quiet' ;;
         'compare') words='-h --help --recover --max-mape --metrics --json -q --quiet' ;;
         'head') words='-h --help -o --output --recover -n --targets --top-k -q --quiet' ;;
         'replay') words='-h --help -o --output --recover --interval-ms --speed --top-k -q --quiet' ;;

@@ -1,7 +1,10 @@
 #include "report/table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "report/markup.h"
 #include "util/error.h"
 
 namespace afore::report {
@@ -69,6 +72,22 @@ std::string Table::tsv() const {
     out += '\n';
   }
   return out;
+}
+
+std::string Table::html() const {
+  const auto add_row = [&](std::string& out, const char* element, auto&& cell) {
+    out += "<tr>";
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const char* const more = columns_[c].align == Align::left ? " class=\"left\"" : "";
+      out += fmt::format("<{}{}>{}</{}>", element, more, escape(cell(c)), element);
+    }
+    out += "</tr>\n";
+  };
+  std::string out = "<table>\n<thead>";
+  add_row(out, "th", [&](std::size_t c) -> const std::string& { return columns_[c].title; });
+  out += "</thead>\n<tbody>\n";
+  for (const auto& row : rows_) add_row(out, "td", [&](std::size_t c) -> const std::string& { return row[c]; });
+  return out + "</tbody>\n</table>\n";
 }
 
 }  // namespace afore::report

@@ -1,5 +1,5 @@
 #pragma once
-// Aligned tables and TSV of the same cells.
+// Aligned tables, TSV and HTML of the same cells.
 #include <string>
 #include <vector>
 
@@ -20,7 +20,9 @@ class Table {
 
   // Columns two spaces apart, widths counted in UTF-8 characters, no trailing blanks, LF after each line.
   std::string aligned() const;
-  std::string tsv() const;  // tabs and line ends inside cells become spaces
+  std::string tsv() const;   // tabs and line ends inside cells become spaces
+  std::string html() const;  // a <table>, cells escaped
+  bool empty() const { return rows_.empty(); }
 
  private:
   std::vector<Column> columns_;

@@ -11,8 +11,10 @@
 #include "afore-serve/requests.h"
 #include "afore-serve/setup.h"
 #include "common/publish.h"
+#include "common/report_file.h"
 #include "pipeline/plan_source.h"
 #include "placement/registry.h"
+#include "report/policy_page.h"
 #include "util/error.h"
 
 namespace afore::serve {
@@ -22,6 +24,7 @@ const char* const kOverwriteHint = "--summaries never overwrites: give another n
 
 struct Lane {
   std::string policy;
+  std::unique_ptr<report::RunData> data;  // with --report
   std::unique_ptr<pipeline::PlanSource> plans;
   std::unique_ptr<host::SimHost> host;
 };
@@ -50,6 +53,7 @@ class Comparison {
                 cli::Progress::Output::at_end) {}
 
   void run() {
+    cli::check_report(flags_.report);
     if (!flags_.summaries.empty()) cli::check_can_publish(flags_.summaries, false, kOverwriteHint);
     interrupted_ = cli::catch_interrupts();
     stream_.lines().stop_when(interrupted_);
@@ -82,6 +86,7 @@ class Comparison {
       throw Error(ErrorKind::usage, "the stream already has plans",
                   "give --ignore-plans to compare policies on its demand");
     known->planner.reset();
+    header_ = *known;
     setup_ = cli::resolve(flags_.planning, known, "static");
     cli::find_initial_maps(flags_.planning, stream_, policies_, true, *setup_);
   }
@@ -99,7 +104,8 @@ class Comparison {
     for (const std::string& policy : policies_) {
       options.planner.policy = policy;
       options.planner.initial = setup_->initial_maps(policy);
-      host::ClosedLoop loop(options, {});
+      datas_.push_back(make_data());
+      host::ClosedLoop loop(options, request_sink(datas_.back().get()));
       std::size_t next = 0;
       const bool cut = loop.run(
           [&](host::IncomingRequest& request) {
@@ -124,12 +130,17 @@ class Comparison {
     for (const std::string& policy : policies_) {
       Lane& lane = lanes_.emplace_back();
       lane.policy = policy;
+      lane.data = make_data();
       pipeline::PlannerOptions options = setup_->planner;
       options.policy = policy;
       options.initial = setup_->initial_maps(policy);
       lane.plans = pipeline::live_plans(setup_->model, setup_->cluster, setup_->cost, options,
-                                        [](const pipeline::PlannedTarget&) {});
-      lane.host = std::make_unique<host::SimHost>(sim_options(flags_, *setup_), *lane.plans, host::SimSink{});
+                                        [data = lane.data.get()](const pipeline::PlannedTarget& planned) {
+                                          if (data != nullptr) see(*data, planned);
+                                        });
+      host::SimSink sink;
+      if (lane.data) sink.operation = [data = lane.data.get()](const Operation& operation) { data->add(operation); };
+      lane.host = std::make_unique<host::SimHost>(sim_options(flags_, *setup_), *lane.plans, std::move(sink));
     }
   }
 
@@ -138,6 +149,8 @@ class Comparison {
     const pipeline::YardTimes yard = yardstick_->measure(demand);
     for (Lane& lane : lanes_) {
       if (*interrupted_ != 0) throw Error(ErrorKind::interrupted, "interrupted");
+      if (lane.data && batch != nullptr) lane.data->add(*batch);
+      if (lane.data) lane.data->add(demand);
       lane.host->push(demand, batch, yard);
     }
   }
@@ -149,7 +162,48 @@ class Comparison {
       rows.push_back(lane.host->summary());
       rows.back().policy = lane.policy;
     }
+    for (Lane& lane : lanes_) datas_.push_back(std::move(lane.data));
     return rows;
+  }
+
+  // What a policy's run shows in the report; null without one.
+  std::unique_ptr<report::RunData> make_data() const {
+    if (flags_.report.empty()) return nullptr;
+    report::RunOptions options;
+    options.timeline = false;
+    auto data = std::make_unique<report::RunData>(options);
+    data->add(run_header(header_, cli::gained(*setup_, false)));
+    return data;
+  }
+
+  static void see(report::RunData& data, const pipeline::PlannedTarget& planned) {
+    if (planned.before) data.add(*planned.before);
+    data.add(planned.plan);
+  }
+
+  static host::ClosedLoopSink request_sink(report::RunData* data) {
+    host::ClosedLoopSink sink;
+    if (data == nullptr) return sink;
+    sink.planned = [data](const Batch* batch, const Demand& demand, const pipeline::PlannedTarget& planned) {
+      if (batch != nullptr) data->add(*batch);
+      data->add(demand);
+      see(*data, planned);
+    };
+    sink.replanned = [data](const pipeline::PlannedTarget& planned) { see(*data, planned); };
+    sink.operation = [data](const Operation& operation) { data->add(operation); };
+    sink.completion = [data](const Completion& completion) { data->add(completion); };
+    return sink;
+  }
+
+  void publish_report(const std::vector<Summary>& rows) {
+    if (flags_.report.empty()) return;
+    std::vector<report::PolicyRun> runs;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      datas_[i]->finish();
+      runs.push_back({rows[i].policy, rows[i], std::move(datas_[i])});
+    }
+    const Header header = run_header(header_, cli::gained(*setup_, false));
+    cli::publish_report(flags_.report, report::policy_page(header, runs, view_options(flags_.requests)));
   }
 
   void report(std::vector<Summary> rows, bool interrupted) {
@@ -169,6 +223,7 @@ class Comparison {
     else out.write(heading() + (rows[0].injected ? request_table(rows) + "\n" : "") + tables(rows, tiles));
     out.finish();
     if (!flags_.summaries.empty()) cli::publish(flags_.summaries, json, false, kOverwriteHint);
+    publish_report(rows);
     for (const Summary& summary : rows)
       if (summary.policy == "eplb" && summary.copies == 0 && !interrupted)
         cli::warn("eplb copied nothing after warm-up: --eplb-interval or --eplb-step-bytes left it no chance");
@@ -217,6 +272,8 @@ class Comparison {
   std::optional<cli::Setup> setup_;
   std::unique_ptr<pipeline::Yardstick> yardstick_;
   std::vector<Lane> lanes_;
+  Header header_;                                        // of the workload
+  std::vector<std::unique_ptr<report::RunData>> datas_;  // by policy, once they are done
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "afore-serve/run.h"
 #include "common/cli.h"
 #include "common/record_stream.h"
+#include "common/report_file.h"
 
 namespace {
 
@@ -26,6 +27,7 @@ void add_common(CLI::App& app, ServeFlags& flags) {
                  "What goes wrong, like kill:F2@12ms,pause:A0@3ms+2ms,slow@1ms+5ms=4 (docs/faults.md)");
   afore::cli::add_int(app, "--fault-seed", flags.fault_seed, "Seed of what faults leave to chance");
   afore::serve::add_request_flags(app, flags.requests);
+  afore::cli::add_report(app, flags.report);
   app.add_flag("--allow-drop", flags.allow_drop, "Accept demand that sums to less than tokens x top-k");
 }
 

@@ -5,6 +5,7 @@
 #include "afore-serve/feed.h"
 #include "afore-serve/requests.h"
 #include "afore-serve/setup.h"
+#include "common/report_file.h"
 #include "pipeline/plan_source.h"
 #include "pipeline/planner.h"
 #include "util/error.h"
@@ -19,6 +20,7 @@ class Replay {
         stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop), cli::recover_of(flags.recover)),
         out_("-") {
     stream_.lines().on_wait([this] { out_.flush(); });
+    if (!flags.report.empty()) report_ = std::make_unique<report::RunData>();
   }
 
   void run();
@@ -36,7 +38,10 @@ class Replay {
   template <class R>
   void emit(const char* kind, const R& record) {
     if (wants(kind)) out_.write_line(wire::to_json(record));
+    if constexpr (requires { report_->add(record); })
+      if (report_) report_->add(record);
   }
+  void publish_report();
 
   const ServeFlags& flags_;
   cli::RecordStream stream_;
@@ -49,7 +54,8 @@ class Replay {
   std::unique_ptr<pipeline::PlanSource> live_;  // instead of both, where faults may make plans void
   std::unique_ptr<host::SimHost> host_;
   std::unique_ptr<pipeline::Yardstick> yardstick_;
-  std::vector<PlacementRecord> early_;  // before the first target
+  std::vector<PlacementRecord> early_;       // before the first target
+  std::unique_ptr<report::RunData> report_;  // with --report
   bool saw_plan_ = false, saw_request_ = false;
 };
 
@@ -65,6 +71,12 @@ void Replay::begin(const std::optional<Header>& header, std::string_view raw) {
   if (plans_anew())
     cli::find_initial_maps(flags_.planning, stream_, {&setup_->planner.policy, 1}, flags_.ignore_plans, *setup_);
   Header gain = cli::gained(*setup_, plans_anew());
+  if (report_) {
+    Header input = *header_;
+    if (plans_anew()) input.planner.reset();
+    if (!header) input.via.clear();
+    report_->add(run_header(input, gain));
+  }
   if (!wants("header")) return;
   if (header) {
     const std::string line = plans_anew() ? wire::without_planner(first) : first;
@@ -97,6 +109,7 @@ void Replay::start(int experts, const Plan* first) {
     if (saw_plan_) emit("observed", observed);
   };
   if (flags_.timeline) sink.operation = [this](const Operation& operation) { emit("operation", operation); };
+  else if (report_) sink.operation = [this](const Operation& operation) { report_->add(operation); };
   sink.membership = [this](const Membership& membership) { emit("membership", membership); };
   // A stream planned without overlap is run without it: its plans say so.
   if (first != nullptr && first->window_source == "no_overlap") options.overlap = false;
@@ -140,7 +153,14 @@ bool Replay::serve_requests() {
     throw;
   }
   if (is_request_stream(stream_.header())) {
-    replay_requests(flags_, stream_, out_, interrupted_);
+    // Also of a run that ends early: what was done before stands.
+    try {
+      replay_requests(flags_, stream_, out_, report_.get(), interrupted_);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::interrupted) publish_report();
+      throw;
+    }
+    publish_report();
     return true;
   }
   stream_.again();
@@ -149,6 +169,7 @@ bool Replay::serve_requests() {
 }
 
 void Replay::run() {
+  cli::check_report(flags_.report);
   interrupted_ = cli::catch_interrupts();
   stream_.lines().stop_when(interrupted_);
   if (serve_requests()) return;
@@ -160,6 +181,7 @@ void Replay::run() {
     saw_request_ = saw_request_ || kind == "request";
     const bool dropped = flags_.ignore_plans && (kind == "plan" || kind == "placement" || kind == "observed");
     if (wants(kind) && !dropped) out_.write_line(raw);
+    if (report_ && !dropped && kind != "header") report_->see(stream_.record());
   };
   handler.placement = [this](const PlacementRecord& record) {
     if (flags_.ignore_plans) return;
@@ -195,6 +217,13 @@ void Replay::finish(bool interrupted) {
   if (setup_) summary.notes["cost"] = setup_->profile.name;
   emit("summary", summary);
   out_.finish();
+  publish_report();
+}
+
+void Replay::publish_report() {
+  if (!report_) return;
+  report_->finish();
+  cli::publish_report(flags_.report, report::run_page(*report_, report::kViews, view_options(flags_.requests)));
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ struct ServeFlags {
   std::string input = "-";
   std::string recover = "tail";
   std::string host = "sim";
-  std::string only;  // emit just records of this kind
+  std::string only;    // emit just records of this kind
+  std::string report;  // a page of pictures, empty: none
   bool ignore_plans = false;
   bool timeline = false;
   bool allow_drop = false;

@@ -82,6 +82,8 @@ void add_request_flags(CLI::App& app, RequestFlags& flags) {
   }
 }
 
+pipeline::ServiceObjectives service_objectives(const RequestFlags& flags) { return parse_goodput(flags.goodput); }
+
 bool is_request_stream(const std::optional<Header>& header) {
   return header && header->source == "requests" && !header->planner;
 }

@@ -9,6 +9,7 @@
 #include "common/cli.h"
 #include "common/record_stream.h"
 #include "host/closed_loop.h"
+#include "report/run_data.h"
 
 namespace afore::serve {
 
@@ -25,11 +26,15 @@ void refuse_request_flags(const RequestFlags& flags);
 // is the model's (kv_budget_tokens()).
 host::ServingLoopOptions serving_loop_options(const RequestFlags& flags, const cli::Setup& setup);
 
+// What --goodput asks for. Error{usage}.
+pipeline::ServiceObjectives service_objectives(const RequestFlags& flags);
+
 // Error{usage} for flags that contradict each other, Error{data} when the header does not describe the model.
 host::ClosedLoopOptions closed_loop_options(const ServeFlags& flags, const cli::Setup& setup);
 
-// afore-serve replay of such a stream, whose header was read last.
-void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWriter& out,
+// afore-serve replay of such a stream, whose header was read last. `report`: sees every record of the output and all
+// operations; may be null.
+void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWriter& out, report::RunData* report,
                      const volatile int* interrupted);
 
 // Requests of a stream with their sequences, which are kept. Other lines pass: they have no part in the run.

@@ -10,6 +10,7 @@
 #include "afore-serve/requests.h"
 #include "afore-serve/run_output.h"
 #include "common/data_files.h"
+#include "common/report_file.h"
 #include "device/cpu/thread_pool.h"
 #include "host/monolith.h"
 #include "host/threads/thread_runner.h"
@@ -110,7 +111,7 @@ class Run {
         setup_(run_setup(flags_, model_.config())),
         requests_(cli::load_prompts(flags_.prompts, model_.tokenizer, model_.config())),
         serving_(serving_options(flags_, setup_, model_.config(), requests_.size())),
-        out_(flags_.json, requests_.size(), flags_.record),
+        out_(flags_.json, requests_.size(), flags_.record, flags_.report),
         interrupted_(cli::catch_interrupts()) {}
 
   void operator()() {
@@ -142,6 +143,7 @@ class Run {
       };
       sink.observed = [this](const Observed& observed) { out_.record(observed); };
       if (flags_.timeline) sink.operation = [this](const Operation& operation) { out_.record(operation); };
+      else if (out_.pictures()) sink.operation = [this](const Operation& operation) { out_.picture(operation); };
     }
     host::ThreadRunner runner(model_, thread_options(flags_, setup_, serving_.serving.kv_budget_tokens), setup_.planner,
                               sink, text_sink());
@@ -289,6 +291,7 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("--record", flags.record, "The run's whole stream into FILE (lines, or a log by the name .afl)")
       ->type_name("FILE");
   app.add_flag("--timeline", flags.timeline, "Operation records in --record");
+  cli::add_report(app, flags.report);
 }
 
 void run(RunFlags flags) {

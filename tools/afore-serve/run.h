@@ -12,7 +12,7 @@ struct RunFlags {
   cli::PromptFlags prompts;
   cli::PlanningFlags planning;
   RequestFlags requests;
-  std::string model, host = "threads", isa = "auto", combine = "exact", record, sizes;
+  std::string model, host = "threads", isa = "auto", combine = "exact", record, sizes, report;
   std::int64_t threads = 1, max_concurrency = kAbsent, deadline_s = 120;
   bool json = false, timeline = false, pace = false, no_overlap = false;
 };

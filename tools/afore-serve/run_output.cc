@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "common/report_file.h"
+#include "report/run_pictures.h"
 #include "util/error.h"
 
 namespace afore::serve {
@@ -18,7 +20,7 @@ std::string ms(const std::optional<double>& value) { return value ? fmt::format(
 
 }  // namespace
 
-RunOutput::RunOutput(bool json, std::size_t requests, const std::string& record)
+RunOutput::RunOutput(bool json, std::size_t requests, const std::string& record, const std::string& report)
     : json_(json || isatty(STDOUT_FILENO) == 0),
       live_(!json_ && requests == 1),
       started_s_(now_s()),
@@ -26,7 +28,10 @@ RunOutput::RunOutput(bool json, std::size_t requests, const std::string& record)
       // none.
       progress_("requests", static_cast<std::int64_t>(requests),
                 live_ ? cli::Progress::Output::streams : cli::Progress::Output::at_end),
-      record_name_(record) {
+      record_name_(record),
+      report_name_(report) {
+  cli::check_report(report);
+  if (!report.empty()) report_ = std::make_unique<report::RunData>();
   if (!record.empty()) stream_ = std::make_unique<cli::RecordSink>(record);
 }
 
@@ -76,6 +81,10 @@ void RunOutput::finish(const Summary& summary) {
   if (json_) out_.write_line(wire::to_json(summary));
   else if (!live_ || isatty(STDERR_FILENO) == 1) say(summary);
   out_.finish();
+  if (report_) {
+    report_->finish();
+    cli::publish_report(report_name_, report::run_page(*report_, report::kViews, {}));
+  }
   if (cut_)
     throw Error(ErrorKind::interrupted, "interrupted",
                 cli::names_log(record_name_) ? "" : record_name_ + " was not written: under a name in .afl it is kept");

@@ -6,6 +6,7 @@
 
 #include "common/record_sink.h"
 #include "core/records.h"
+#include "report/run_data.h"
 #include "util/line_io.h"
 #include "wire/wire.h"
 
@@ -14,14 +15,23 @@ namespace afore::serve {
 class RunOutput {
  public:
   // `requests`: how many will be answered. `record`: empty for none.
-  RunOutput(bool json, std::size_t requests, const std::string& record);
+  // `report`: a page of pictures, empty for none.
+  RunOutput(bool json, std::size_t requests, const std::string& record, const std::string& report);
 
   // Into the recorded stream alone. A signal ends that where it is; what is complete is answered all the same.
   template <class R>
   void record(const R& record) {
     if (stream_ && !cut_) write(wire::to_json(record));
+    picture(record);
   }
-  bool records() const { return stream_ != nullptr; }
+  // Into the report alone.
+  template <class R>
+  void picture(const R& record) {
+    if constexpr (requires { report_->add(record); })
+      if (report_) report_->add(record);
+  }
+  bool records() const { return stream_ != nullptr || report_ != nullptr; }
+  bool pictures() const { return report_ != nullptr; }
   void text(const std::string& id, std::string_view text, bool last);
   void completion(const Completion& completion);
   void finish(const Summary& summary);  // Error{interrupted} when the recorded stream is not whole
@@ -37,6 +47,8 @@ class RunOutput {
   std::string record_name_;
   ByteWriter out_{"-"};
   std::unique_ptr<cli::RecordSink> stream_;
+  std::string report_name_;
+  std::unique_ptr<report::RunData> report_;
   bool cut_ = false;  // by a signal
 };
 

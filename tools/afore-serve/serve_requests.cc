@@ -6,16 +6,19 @@
 
 namespace afore::serve {
 
-void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWriter& out,
+void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWriter& out, report::RunData* report,
                      const volatile int* interrupted) {
   const auto wants = [&](std::string_view kind) { return flags.only.empty() || flags.only == kind; };
   const auto emit = [&](const char* kind, const auto& record) {
     if (wants(kind)) out.write_line(wire::to_json(record));
+    if constexpr (requires { report->add(record); })
+      if (report != nullptr) report->add(record);
   };
   if (flags.planning.policy.empty())
     throw Error(ErrorKind::usage, "the stream has requests, and nobody plans for them", "give --policy POLICY");
   cli::Setup setup = cli::resolve(flags.planning, stream.header(), "afore");
   const std::string header(stream.raw());  // looking ahead reads on
+  if (report != nullptr) report->add(run_header(*stream.header(), cli::gained(setup, true)));
   cli::find_initial_maps(flags.planning, stream, {&setup.planner.policy, 1}, false, setup);
   const host::ClosedLoopOptions options = closed_loop_options(flags, setup);
   if (wants("header"))
@@ -36,10 +39,12 @@ void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWri
   sink.membership = [&](const Membership& membership) { emit("membership", membership); };
   sink.observed = [&](const Observed& observed) { emit("observed", observed); };
   if (flags.timeline) sink.operation = [&](const Operation& operation) { emit("operation", operation); };
+  else if (report != nullptr) sink.operation = [&](const Operation& operation) { report->add(operation); };
   sink.completion = [&](const Completion& completion) { emit("completion", completion); };
 
   RequestFeed feed(stream, [&](std::string_view raw, std::string_view kind) {
     if (wants(kind)) out.write_line(raw);
+    if (report != nullptr) report->see(stream.record());
   });
   host::ClosedLoop loop(options, std::move(sink));
   const auto finish = [&](bool cut) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "afore-serve/requests.h"
 #include "util/error.h"
 
 namespace afore::serve {
@@ -56,6 +57,23 @@ Header made_header(const ServeFlags& flags) {
   header.producer = cli::producer("afore-serve");
   header.model.top_k = flags.planning.top_k;
   return header;
+}
+
+Header run_header(const Header& input, const Header& gained) {
+  Header header = input;
+  header.model = gained.model;
+  header.cluster = gained.cluster;
+  if (gained.planner) header.planner = gained.planner;
+  header.via.push_back(cli::producer("afore-serve"));
+  return header;
+}
+
+report::ViewOptions view_options(const RequestFlags& flags) {
+  const pipeline::ServiceObjectives objectives = service_objectives(flags);
+  report::ViewOptions options;
+  options.limits.ttft_ms = objectives.ttft_ms;
+  options.limits.tpot_ms = objectives.tpot_ms;
+  return options;
 }
 
 }  // namespace afore::serve

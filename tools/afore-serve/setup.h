@@ -4,6 +4,7 @@
 
 #include "afore-serve/replay.h"
 #include "host/sim_host.h"
+#include "report/run_pictures.h"
 
 namespace afore::serve {
 
@@ -17,5 +18,11 @@ void complete_model(cli::Setup& setup, int experts);
 
 // A header for a stream that has none.
 Header made_header(const ServeFlags& flags);
+
+// The header that the output of a run has, for its report: the input's with what the run gains.
+Header run_header(const Header& input, const Header& gained);
+
+// What --goodput promised, as lines in the report.
+report::ViewOptions view_options(const RequestFlags& flags);
 
 }  // namespace afore::serve

@@ -7,6 +7,7 @@ namespace afore::cli {
 void add_import(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_stat(CLI::App& app);
+void add_plot(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_head(CLI::App& app);
 void add_replay(CLI::App& app);

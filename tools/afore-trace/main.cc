@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
         afore::cli::add_import(app);
         afore::cli::add_synth(app);
         afore::cli::add_stat(app);
+        afore::cli::add_plot(app);
         afore::cli::add_compare(app);
         afore::cli::add_head(app);
         afore::cli::add_replay(app);

@@ -1,0 +1,23 @@
+#include "common/report_file.h"
+
+#include "common/publish.h"
+
+namespace afore::cli {
+namespace {
+
+const char* const kOverwriteHint = "--report never overwrites: give another name";
+
+}  // namespace
+
+void add_report(CLI::App& app, std::string& path) {
+  app.add_option("--report", path, "Also write a page of pictures to FILE, which must not exist (docs/pictures.md)")
+      ->type_name("FILE.html");
+}
+
+void check_report(const std::string& path) {
+  if (!path.empty()) check_can_publish(path, false, kOverwriteHint);
+}
+
+void publish_report(const std::string& path, const std::string& html) { publish(path, html, false, kOverwriteHint); }
+
+}  // namespace afore::cli

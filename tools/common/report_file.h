@@ -1,0 +1,15 @@
+#pragma once
+// --report FILE: a page of pictures beside whatever a command writes.
+#include <string>
+
+#include "common/cli.h"
+
+namespace afore::cli {
+
+void add_report(CLI::App& app, std::string& path);
+
+// Error{io} when `path` exists or cannot be written, asked before long work. An empty path is fine.
+void check_report(const std::string& path);
+void publish_report(const std::string& path, const std::string& html);
+
+}  // namespace afore::cli
