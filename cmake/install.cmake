@@ -80,6 +80,9 @@ live or recorded, decide which expert replicas to move before the demand
 that needs them arrives, and show what that does to latency and
 throughput, simulated or with a real model. All of it is JSON lines
 through pipes.")
+# libafore.so.0 is found by the loader once its cache is made anew, and by packages that link it.
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/cmake/debian/triggers)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 include(CPack)

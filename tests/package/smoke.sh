@@ -73,5 +73,6 @@ done
 offered=$(in_root bash -c 'source /usr/share/bash-completion/completions/afore-plan
   COMP_WORDS=(afore-plan --polic) COMP_CWORD=1; _afore_plan; echo "${COMPREPLY[*]}"')
 [[ $offered == '--policy' ]] || { echo "completion offers: $offered"; exit 1; }
+in_root ldconfig -p | grep -q 'libafore.so.0 ' || { echo "the loader does not know libafore.so.0"; exit 1; }
 in_root apt-get remove -y -qq afore > /dev/null 2>&1
 [[ ! -e $root/usr/bin/afore-plan && ! -e $root/usr/share/afore ]] || { echo "removing it leaves files"; exit 1; }

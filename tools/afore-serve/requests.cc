@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "afore-serve/setup.h"
+#include "common/latency_limits.h"
 #include "common/real.h"
 #include "util/error.h"
 
@@ -16,35 +16,10 @@ constexpr double kMaxSeconds = 1e6;  // 11 days
 
 Nanos nanos(double value, double unit_ns) { return static_cast<Nanos>(std::llround(value * unit_ns)); }
 
-std::vector<std::string> words(const std::vector<std::string>& texts) {
-  std::vector<std::string> list;
-  for (const std::string& text : texts)
-    for (const std::string& word : CLI::detail::split(text, ' '))
-      if (!word.empty()) list.push_back(word);
-  return list;
-}
-
-// "ttft:200 tpot:50 e2el:3000", in ms; as one argument or several.
 pipeline::ServiceObjectives parse_goodput(const std::vector<std::string>& texts) {
   pipeline::ServiceObjectives objectives;
-  for (const std::string& word : words(texts)) {
-    const auto colon = word.find(':');
-    const std::string name = word.substr(0, colon);
-    std::optional<double>* limit = name == "ttft"   ? &objectives.ttft_ms
-                                   : name == "tpot" ? &objectives.tpot_ms
-                                   : name == "e2el" ? &objectives.e2el_ms
-                                                    : nullptr;
-    double ms = -1;
-    if (colon != std::string::npos) {
-      const char* end = word.data() + word.size();
-      const auto [read, error] = std::from_chars(word.data() + colon + 1, end, ms);
-      if (error != std::errc() || read != end) ms = -1;
-    }
-    if (limit == nullptr || *limit || !(ms > 0) || ms > kMaxSeconds * 1e3)
-      throw Error(ErrorKind::usage, fmt::format("--goodput: \"{}\" is not a limit", word),
-                  "limits are ttft:MS, tpot:MS and e2el:MS, each once, as in --goodput \"ttft:2000 tpot:80\"");
-    *limit = ms;
-  }
+  cli::parse_limits(texts, "--goodput",
+                    {{"ttft", &objectives.ttft_ms}, {"tpot", &objectives.tpot_ms}, {"e2el", &objectives.e2el_ms}});
   return objectives;
 }
 

@@ -95,7 +95,8 @@ std::string picture_text(const PlotOptions& o) {
   if (o.step != kAbsent) options.step = o.step;
   options.workers = o.workers;
   report::ViewOptions view_options;
-  view_options.limits = parse_limits(o.limits, "--slo");
+  report::LatencyLimits& limits = view_options.limits;
+  parse_limits(o.limits, "--slo", {{"ttft", &limits.ttft_ms}, {"itl", &limits.itl_ms}, {"tpot", &limits.tpot_ms}});
   if (!o.window.empty()) view_options.window = parse_window(o.window);
   RecordStream in = open_stream(o);
   report::RunData data(options);
@@ -147,13 +148,14 @@ void add_plot(CLI::App& app) {
       ->default_str("");
   add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
   examples(*sub, {{"Which experts are hot, layer by layer",
-                   "afore-trace synth --model gpt-oss-20b --microbatches 3 --steps 20 --tokens 512 > demand.jsonl\n"
+                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
                    "afore-trace plot heatmap demand.jsonl -o heatmap.svg"},
                   {"One page of a run that needs no network",
-                   "afore-serve replay --policy afore --workers 8 --timeline demand.jsonl > run.jsonl\n"
-                   "afore-trace plot all run.jsonl -o run.html"},
+                   "afore-serve replay --policy afore --workers 8 --timeline demand.jsonl |\n"
+                   "  afore-trace plot all -o run.html"},
                   {"Who did what when, for ui.perfetto.dev",
-                   "afore-trace plot gantt --to chrome run.jsonl -o trace.json"}});
+                   "afore-serve replay --policy afore --workers 8 --timeline demand.jsonl |\n"
+                   "  afore-trace plot gantt --to chrome -o trace.json"}});
   sub->final_callback([o, &app] {
     refuse_terminal_stdin(o->file, app);
     run_plot(*o);

@@ -1,6 +1,7 @@
 #include "common/latency_limits.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <sstream>
@@ -8,29 +9,41 @@
 #include "util/error.h"
 
 namespace afore::cli {
+namespace {
 
-report::LatencyLimits parse_limits(const std::vector<std::string>& texts, const std::string& flag) {
-  constexpr double kMostMs = 1e9;
-  report::LatencyLimits limits;
+constexpr double kMostMs = 1e9;  // 11 days
+
+std::optional<double>* find(const std::string& name, const std::vector<LatencyLimit>& limits) {
+  for (const LatencyLimit& limit : limits)
+    if (name == limit.name) return limit.ms;
+  return nullptr;
+}
+
+[[noreturn]] void refuse(const std::string& word, const std::string& flag, const std::vector<LatencyLimit>& limits) {
+  std::vector<std::string> forms;
+  for (const LatencyLimit& limit : limits) forms.push_back(fmt::format("{}:MS", limit.name));
+  throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is not a limit", flag, word),
+              fmt::format("limits are {}, each once, as in {} \"{}:500 {}:50\"", fmt::join(forms, ", "), flag,
+                          limits[0].name, limits[1].name));
+}
+
+}  // namespace
+
+void parse_limits(const std::vector<std::string>& texts, const std::string& flag,
+                  const std::vector<LatencyLimit>& limits) {
   for (const std::string& text : texts) {
     std::istringstream words(text);
     for (std::string word; words >> word;) {
       const auto colon = word.find(':');
-      const std::string name = word.substr(0, colon);
-      std::optional<double>* limit = name == "ttft"   ? &limits.ttft_ms
-                                     : name == "tpot" ? &limits.tpot_ms
-                                     : name == "itl"  ? &limits.itl_ms
-                                                      : nullptr;
+      std::optional<double>* limit = find(word.substr(0, colon), limits);
       double ms = 0;
       const char* const end = word.data() + word.size();
       const auto read = std::from_chars(colon == std::string::npos ? end : word.data() + colon + 1, end, ms);
       if (limit == nullptr || *limit || read.ec != std::errc() || read.ptr != end || !(ms > 0 && ms <= kMostMs))
-        throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is not a limit", flag, word),
-                    "limits are ttft:MS, tpot:MS and itl:MS, each once, like \"ttft:500 itl:50\"");
+        refuse(word, flag, limits);
       *limit = ms;
     }
   }
-  return limits;
 }
 
 }  // namespace afore::cli

@@ -71,13 +71,7 @@ std::variant<MapFile, CountsFile> parse_eplb_json(std::string_view text, const s
   const JsonValue weight = file.find("weight");
   if (!weight) file.value().fail("neither phy2log nor weight is there", "these are the tensors of EPLB");
   JsonTensor tensor = read_tensor(weight, 2, "weight");
-  CountsFile counts;
-  counts.steps = 1;
-  counts.rows = tensor.shape[0];
-  counts.cells = tensor.shape[1];
-  counts.experts = counts.cells;
-  counts.counts = std::move(tensor.values);
-  return counts;
+  return counts_of(tensor.shape, std::move(tensor.values), LayerAxis::unsaid, ExpertIds::logical);
 }
 
 std::string to_eplb_json(const std::vector<std::vector<int>>& phy2log, int experts) {

@@ -24,14 +24,7 @@ std::variant<MapFile, CountsFile> parse_sglang_json(std::string_view text, const
   if (tensor.shape.size() < 2 || tensor.shape.size() > 3)
     table.fail("the counts have " + std::to_string(tensor.shape.size()) + " dimensions, not [layers][experts] or " +
                "[steps][layers][experts]");
-  CountsFile counts;
-  counts.axis = LayerAxis::hidden;
-  counts.steps = tensor.shape.size() == 3 ? tensor.shape[0] : 1;
-  counts.rows = tensor.shape[tensor.shape.size() - 2];
-  counts.cells = tensor.shape.back();
-  counts.experts = counts.cells;
-  counts.counts = std::move(tensor.values);
-  return counts;
+  return counts_of(tensor.shape, std::move(tensor.values), LayerAxis::hidden, ExpertIds::logical);
 }
 
 std::string to_sglang_json(const std::vector<std::vector<int>>& rows) {

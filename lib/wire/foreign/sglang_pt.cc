@@ -82,15 +82,7 @@ CountsFile read_logical(TorchFile& file, const PickleView& root) {
   const PickleView view = root.at("logical_count");
   IntegerTensor table = read_filled(file, view, 2, 3);
   check_counts(view, table);
-  CountsFile out;
-  out.axis = LayerAxis::hidden;
-  out.ids = ExpertIds::logical;
-  out.steps = table.shape.size() == 3 ? table.shape[0] : 1;
-  out.rows = table.shape[table.shape.size() - 2];
-  out.cells = table.shape.back();
-  out.experts = out.cells;
-  out.counts = std::move(table.values);
-  return out;
+  return counts_of(table.shape, std::move(table.values), LayerAxis::hidden, ExpertIds::logical);
 }
 
 // What per_pass and per_token dumps have in common.

@@ -49,6 +49,10 @@ struct CountsFile {
   std::optional<std::int64_t> rank;            // whose counts these are, where the file has one rank's only
 };
 
+// Values of shape [rows][cells], one step, or [steps][rows][cells].
+CountsFile counts_of(const std::vector<std::int64_t>& shape, std::vector<std::int64_t> values, LayerAxis axis,
+                     ExpertIds ids);
+
 // ids: [tokens][rows][top_k], flat; -1 where a token chose fewer. Logical experts unless `ids_of` says otherwise.
 struct RoutingFile {
   struct Span {  // tokens of one request, or of one forward pass

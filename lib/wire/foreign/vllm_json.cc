@@ -109,13 +109,7 @@ CountsFile parse_vllm_window(std::string_view text, const std::string& source) {
   if (tensor.shape.size() < 2 || tensor.shape.size() > 3)
     loads.fail("the loads have " + std::to_string(tensor.shape.size()) +
                " dimensions, not [layers][physical experts] or [window][layers][physical experts]");
-  CountsFile counts;
-  counts.axis = LayerAxis::moe;
-  counts.ids = ExpertIds::physical;
-  counts.steps = tensor.shape.size() == 3 ? tensor.shape[0] : 1;
-  counts.rows = tensor.shape[tensor.shape.size() - 2];
-  counts.cells = tensor.shape.back();
-  counts.counts = std::move(tensor.values);
+  CountsFile counts = counts_of(tensor.shape, std::move(tensor.values), LayerAxis::moe, ExpertIds::physical);
   if (map) {
     JsonTensor rows = read_tensor(map, 2, "expert");
     if (rows.shape[0] != counts.rows || rows.shape[1] != counts.cells)

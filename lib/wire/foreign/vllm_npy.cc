@@ -25,8 +25,7 @@ void check_size(const NpyArray& array, const std::string& source) {
 CountsFile counts_from_npy(std::span<const std::uint8_t> bytes, const std::string& source, LayerAxis axis,
                            ExpertIds ids) {
   NpyArray array = parse_npy(bytes, source);
-  const std::size_t dimensions = array.shape.size();
-  if (dimensions != 2 && dimensions != 3)
+  if (array.shape.size() != 2 && array.shape.size() != 3)
     fail(source, fmt::format("the shape {} is not (rows, cells) or (steps, rows, cells)", array.shape));
   check_size(array, source);
   for (std::size_t i = 0; i < array.values.size(); ++i) {
@@ -34,15 +33,7 @@ CountsFile counts_from_npy(std::span<const std::uint8_t> bytes, const std::strin
     if (array.values[i] > kMaxInteger)
       fail(source, fmt::format("count {} of {} is above 2^53", i, array.values.size()));
   }
-  CountsFile out;
-  out.axis = axis;
-  out.ids = ids;
-  out.steps = dimensions == 3 ? array.shape[0] : 1;
-  out.rows = array.shape[dimensions - 2];
-  out.cells = array.shape[dimensions - 1];
-  if (ids == ExpertIds::logical) out.experts = out.cells;
-  out.counts = std::move(array.values);
-  return out;
+  return counts_of(array.shape, std::move(array.values), axis, ids);
 }
 
 MapFile map_from_npy(std::span<const std::uint8_t> bytes, const std::string& source, LayerAxis axis) {
