@@ -9,8 +9,9 @@
 namespace afore::placement {
 namespace {
 
-constexpr std::int64_t kEffort = 200'000'000;  // loads looked at per layer, after which no further change is sought
-constexpr double kLeastGain = 1e-9;            // of the objective: what rounding may feign
+constexpr std::int64_t kEffort =
+    40'000'000;                      // loads looked at per layer, some 40 ms; then what was found so far is taken
+constexpr double kLeastGain = 1e-9;  // of the objective: what rounding may feign
 
 class SlotSearch {
  public:
@@ -22,8 +23,12 @@ class SlotSearch {
         load_(loads.begin(), loads.end()),
         slots_(std::move(slots)),
         count_(experts, 0),
+        holds_(static_cast<std::size_t>(workers) * experts, 0),
         at_(static_cast<std::size_t>(windows_) * workers, 0.0) {
-    for (const int expert : slots_) ++count_[expert];
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+      ++count_[slots_[slot]];
+      ++held(static_cast<int>(slot) / each_, slots_[slot]);
+    }
     for (int slot = 0; slot < static_cast<int>(slots_.size()); ++slot) add_to_worker(slot / each_, slots_[slot]);
   }
 
@@ -46,10 +51,10 @@ class SlotSearch {
     for (int v = 0; v < windows_; ++v) at(v, worker) += share(v, expert);
   }
 
-  bool holds(int worker, int expert) const {
-    const auto first = slots_.begin() + static_cast<std::ptrdiff_t>(worker) * each_;
-    return std::find(first, first + each_, expert) != first + each_;
-  }
+  int& held(int worker, int expert) { return holds_[static_cast<std::size_t>(worker) * experts_ + expert]; }
+  bool holds(int worker, int expert) { return held(worker, expert) > 0; }
+  // Whether looking at `cost` more is within bounds; where it is not, what was found so far is taken.
+  bool spend(std::int64_t cost) { return (effort_ += cost) < kEffort; }
 
   // The three largest loads of each window: whatever two workers exchange, the largest of the others is among them.
   struct Top {
@@ -85,7 +90,6 @@ class SlotSearch {
         }
       sum += largest;
     }
-    effort_ += windows_;
     return sum;
   }
 
@@ -99,7 +103,9 @@ class SlotSearch {
       if (!busiest_[a]) continue;
       for (int to = 0; to < static_cast<int>(slots_.size()); ++to) {
         const int b = to / each_, y = slots_[to];
+        if (!spend(1)) break;
         if (b == a || y == x || holds(a, y) || holds(b, x)) continue;
+        effort_ += windows_;
         const double sum = after_exchange(a, b, x, y);
         if (sum >= best) continue;
         best = sum;
@@ -114,6 +120,7 @@ class SlotSearch {
       at(v, a) += shift;
       at(v, b) -= shift;
     }
+    --held(a, x), ++held(a, y), --held(b, y), ++held(b, x);
     std::swap(slots_[best_from], slots_[best_to]);
     return true;
   }
@@ -133,7 +140,6 @@ class SlotSearch {
       trial_[home] += y_new - share(v, x) - more;
       sum += *std::max_element(trial_.begin(), trial_.end());
     }
-    effort_ += static_cast<std::int64_t>(windows_) * workers_;
     return sum;
   }
 
@@ -150,7 +156,9 @@ class SlotSearch {
     for (int slot = 0; slot < static_cast<int>(slots_.size()); ++slot) {
       if (count_[slots_[slot]] < 2) continue;
       for (int y = 0; y < experts_; ++y) {
+        if (!spend(1)) break;
         if (!wanted[y] || y == slots_[slot] || holds(slot / each_, y)) continue;
+        effort_ += static_cast<std::int64_t>(windows_) * workers_;
         const double sum = after_gift(slot, y);
         if (sum >= best) continue;
         best = sum;
@@ -159,6 +167,7 @@ class SlotSearch {
       }
     }
     if (best_slot < 0) return false;
+    --held(best_slot / each_, slots_[best_slot]), ++held(best_slot / each_, best_expert);
     --count_[slots_[best_slot]];
     ++count_[best_expert];
     slots_[best_slot] = best_expert;
@@ -168,9 +177,9 @@ class SlotSearch {
   }
 
   int experts_, workers_, windows_, each_;
-  std::vector<double> load_;  // [windows][experts]
-  std::vector<int> slots_, count_;
-  std::vector<double> at_, trial_;  // [windows][workers]; [workers]
+  std::vector<double> load_;                // [windows][experts]
+  std::vector<int> slots_, count_, holds_;  // holds_: [workers][experts] replicas
+  std::vector<double> at_, trial_;          // [windows][workers]; [workers]
   std::vector<Top> tops_;
   std::vector<char> busiest_;
   std::vector<std::vector<int>> holders_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "afore-plan/map_flags.h"
 #include "common/map_file.h"
@@ -20,7 +21,7 @@ struct CheckOptions {
   std::string file, target, model_class;
   std::int64_t workers = 0;  // 0 = not given
   bool json = false;
-  ModelFlags model;
+  cli::ModelFlags model;
 };
 
 wire::MapTarget target_of(const std::string& name) {
@@ -44,6 +45,8 @@ wire::MapReport check_counts(const wire::CountsFile& counts, const ModelSpec& mo
     add("sizes", fmt::format("counts of {} experts, and there are {}", counts.cells, model.experts));
   if (counts.axis == wire::LayerAxis::hidden && model.layers != kAbsent && counts.rows != model.layers)
     add("dense rows", fmt::format("{} rows for {} hidden layers", counts.rows, model.layers));
+  if (counts.axis == wire::LayerAxis::hidden && !model.moe_layers.empty() && model.moe_layers.back() >= counts.rows)
+    add("layers", fmt::format("{} rows, and MoE layer {}", counts.rows, model.moe_layers.back()));
   return report;
 }
 
@@ -55,7 +58,7 @@ struct Result {
 
 Result check(const CheckOptions& o) {
   const wire::MapTarget target = target_of(o.target);
-  const ModelSpec model = model_of(o.model);
+  const ModelSpec model = cli::model_of(o.model);
   Result result;
   const auto table = cli::load_map_file(o.file, target, {o.model_class, true});
   if (const auto* counts = std::get_if<wire::CountsFile>(&table)) {
@@ -103,6 +106,14 @@ void print_text(const CheckOptions& o, const Result& result, ByteWriter& out) {
                     errors > 0 ? fmt::format("not for {}", o.target) : fmt::format("{} takes it", o.target)));
 }
 
+// Null where the size is unknown, or beyond what a record can say.
+std::optional<std::int64_t> redundant_bytes(std::int64_t slots, std::int64_t expert_bytes) {
+  std::int64_t bytes = 0;
+  if (expert_bytes == kAbsent || __builtin_mul_overflow(slots, expert_bytes, &bytes) || bytes > std::int64_t{1} << 53)
+    return std::nullopt;
+  return bytes;
+}
+
 void print_json(const CheckOptions& o, const Result& result, ByteWriter& out) {
   const wire::MapReport& r = result.report;
   std::string line = "{";
@@ -115,10 +126,7 @@ void print_json(const CheckOptions& o, const Result& result, ByteWriter& out) {
   json.integer("experts", r.experts);
   json.integer("ranks", r.ranks);
   json.integer("redundant_slots", r.redundant_slots);
-  const ModelSpec model = model_of(o.model);
-  json.integer_or_null("redundant_bytes", model.expert_bytes == kAbsent
-                                              ? std::nullopt
-                                              : std::optional(r.redundant_slots * model.expert_bytes));
+  json.integer_or_null("redundant_bytes", redundant_bytes(r.redundant_slots, cli::model_of(o.model).expert_bytes));
   json.key("violations");
   json.open('[');
   for (const wire::MapViolation& v : r.violations) {

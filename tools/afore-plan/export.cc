@@ -29,7 +29,7 @@ struct ExportOptions {
   std::string file = "-", recover = "tail", to, output = "-", model_class = "ModelForCausalLM";
   std::int64_t layer_updates_per_iter = 0, map_version = 1;
   bool fill = false, force = false;
-  ModelFlags model;
+  cli::ModelFlags model;
 };
 
 // The layers' maps, worker-major.
@@ -68,13 +68,8 @@ Maps read(const ExportOptions& o) {
   const std::string name = stream.lines().name();
   if (maps.layers.empty())
     throw Error(ErrorKind::data, name + ": no placement records", "afore-plan place makes them from demand");
-  maps.model = model_of(o.model);
-  if (stream.header()) {
-    ModelSpec known = stream.header()->model;
-    fill_absent(known, maps.model);
-    maps.model = known;
-    maps.workers = stream.header()->cluster.ffn_workers;
-  }
+  maps.model = cli::with_header(o.model, stream.header() ? stream.header()->model : ModelSpec());
+  if (stream.header()) maps.workers = stream.header()->cluster.ffn_workers;
   const auto size = static_cast<std::int64_t>(maps.layers.begin()->second.size());
   if (maps.workers <= 0) maps.workers = size / maps.slots_per_worker;
   for (const auto& [layer, map] : maps.layers)
@@ -86,6 +81,11 @@ Maps read(const ExportOptions& o) {
     for (const auto& [layer, map] : maps.layers) largest = std::max(largest, *std::max_element(map.begin(), map.end()));
     maps.model.experts = largest + 1;
   }
+  for (const auto& [layer, map] : maps.layers)
+    if (!maps.model.moe_layers.empty() &&
+        !std::binary_search(maps.model.moe_layers.begin(), maps.model.moe_layers.end(), layer))
+      throw Error(ErrorKind::data,
+                  fmt::format("{}: a map of layer {}, which is no MoE layer of the model", name, layer));
   for (const int layer : maps.model.moe_layers)
     if (maps.layers.count(layer) == 0)
       throw Error(ErrorKind::data, fmt::format("{}: no map of MoE layer {}", name, layer),

@@ -6,7 +6,7 @@
 
 namespace afore::plan {
 
-void add_model_flags(CLI::App& app, ModelFlags& flags) {
+void add_model_flags(CLI::App& app, cli::ModelFlags& flags) {
   const auto optional_int = [&](const char* name, std::int64_t& value, const char* help, std::int64_t most) {
     cli::add_int(app, name, value, help, 1, most)->default_str("")->group("model");
   };
@@ -15,23 +15,6 @@ void add_model_flags(CLI::App& app, ModelFlags& flags) {
   optional_int("--hidden-layers", flags.hidden_layers, "Layers, dense ones included", 1 << 16);
   app.add_option("--moe-layers", flags.moe_layers, "Which of them are MoE layers, like 3-60")->group("model");
   optional_int("--expert-bytes", flags.expert_bytes, "Weights of one expert as stored", std::int64_t{1} << 50);
-}
-
-ModelSpec model_of(const ModelFlags& flags) {
-  ModelSpec model;
-  if (!flags.model.empty()) model = cli::load_model_preset(flags.model);
-  const auto over = [](std::int64_t& value, std::int64_t given) {
-    if (given > 0) value = given;
-  };
-  over(model.experts, flags.experts);
-  over(model.layers, flags.hidden_layers);
-  over(model.expert_bytes, flags.expert_bytes);
-  if (!flags.moe_layers.empty()) model.moe_layers = cli::parse_int_list(flags.moe_layers, "--moe-layers");
-  if (model.layers != kAbsent && !model.moe_layers.empty() && model.moe_layers.back() >= model.layers)
-    throw Error(ErrorKind::usage,
-                fmt::format("MoE layer {} of a model of {} layers", model.moe_layers.back(), model.layers),
-                "layers count from 0; --hidden-layers counts dense ones, too");
-  return model;
 }
 
 namespace {

@@ -24,7 +24,7 @@ struct PlaceOptions {
   std::int64_t workers = 0, slots = -1, redundant_experts = -1;  // 0, -1 = not given
   std::int64_t eplb_groups = 1, eplb_nodes = 1;
   bool no_duplicates = false, allow_drop = false;
-  ModelFlags model;
+  cli::ModelFlags model;
 };
 
 struct Input {
@@ -142,13 +142,11 @@ void run_place(const PlaceOptions& o) {
   if (o.policy != "eplb" && (o.eplb_groups != 1 || o.eplb_nodes != 1 || o.no_duplicates))
     throw Error(ErrorKind::usage, "--eplb-groups, --eplb-nodes and --no-duplicates are of --policy eplb",
                 "balanced never has two replicas on a worker where they can be apart");
+  if (o.eplb_groups % o.eplb_nodes != 0)
+    cli::warn(fmt::format("{} groups are no multiple of {} nodes: EPLB then balances over all workers alike",
+                          o.eplb_groups, o.eplb_nodes));
   Input input = read(o);
-  ModelSpec model = model_of(o.model);
-  if (input.header) {
-    ModelSpec known = input.header->model;
-    fill_absent(known, model);
-    model = known;
-  }
+  const ModelSpec model = cli::with_header(o.model, input.header ? input.header->model : ModelSpec());
   const auto experts = static_cast<std::int64_t>(input.blocks.experts());
   if (model.experts != kAbsent && model.experts != experts)
     throw Error(ErrorKind::usage, fmt::format("the demand is of {} experts, the model has {}", experts, model.experts),

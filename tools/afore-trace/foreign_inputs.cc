@@ -14,6 +14,7 @@
 #include "util/line_io.h"
 #include "wire/foreign/convert.h"
 #include "wire/foreign/counts_csv.h"
+#include "wire/foreign/json_rows.h"
 #include "wire/foreign/route_log.h"
 #include "wire/foreign/routed_experts.h"
 #include "wire/foreign/sglang_json.h"
@@ -21,6 +22,7 @@
 #include "wire/foreign/trtllm.h"
 #include "wire/foreign/vllm_json.h"
 #include "wire/foreign/vllm_npy.h"
+#include "wire/json_tree.h"
 
 namespace afore::cli {
 namespace {
@@ -147,22 +149,31 @@ RoutingFile load_route_log(const ImportOptions& o) {
   return log.finish();
 }
 
-// --map: [rows][slots], in any form that has one.
+// --map: an .npy, a JSON array of rows, SGLang's or vLLM's JSON. Its rows are the counts'.
 std::vector<std::int64_t> map_in_force(const ImportOptions& o) {
   const std::vector<std::uint8_t> bytes = bytes_of(o.map);
   MapFile map;
   if (is_npy(bytes)) {
     map = wire::map_from_npy(bytes, o.map, LayerAxis::moe);
-  } else if (view(bytes).find("\"format\"") != std::string_view::npos) {
-    map = wire::parse_vllm_map(view(bytes), o.map, o.model_class);
   } else {
-    auto table = wire::parse_sglang_json(view(bytes), o.map);
-    if (!std::holds_alternative<MapFile>(table))
-      throw Error(ErrorKind::data, o.map + ": the file has counts, not a map");
-    map = std::get<MapFile>(std::move(table));
+    wire::JsonTree tree;
+    const wire::JsonValue root = tree.parse(view(bytes), o.map);
+    if (root.type() == wire::JsonType::array) {
+      wire::read_map_rows(root, map);
+    } else if (wire::ObjectReader(root).find("format")) {
+      map = wire::parse_vllm_map(view(bytes), o.map, o.model_class);
+    } else {
+      wire::read_map_rows(wire::ObjectReader(root).required("physical_to_logical_map"), map);
+    }
   }
   std::vector<std::int64_t> flat;
-  for (const MapFile::Row& row : map.rows) flat.insert(flat.end(), row.by_rank[0].begin(), row.by_rank[0].end());
+  for (const MapFile::Row& row : map.rows) {
+    const std::vector<std::int64_t>& slots = row.by_rank[0];
+    if (slots.size() != map.rows[0].by_rank[0].size())
+      throw Error(ErrorKind::data, fmt::format("{}: layer {} has {} slots, the first one {}", o.map, row.layer,
+                                               slots.size(), map.rows[0].by_rank[0].size()));
+    flat.insert(flat.end(), slots.begin(), slots.end());
+  }
   return flat;
 }
 
@@ -208,6 +219,29 @@ ForeignTable load_by_format(const ImportOptions& o, const ModelSpec& model) {
   return load_route_log(o);
 }
 
+void warn_of_one_rank(const ImportOptions& o, const std::optional<std::int64_t>& rank) {
+  if (rank && o.inputs.size() == 1)
+    warn(fmt::format("{}: the tokens of rank {} alone; name the files of all ranks to have all tokens", o.inputs[0],
+                     *rank));
+}
+
+// Flags that the file has no use for.
+void refuse_unused(const ImportOptions& o, const ForeignTable& table) {
+  const auto refuse = [&](bool given, const char* flag, const char* what) {
+    if (given)
+      throw Error(ErrorKind::usage, fmt::format("{} does not apply: {} has {}", flag, o.inputs[0], what),
+                  "see afore-trace import --help");
+  };
+  if (std::holds_alternative<MapFile>(table)) {
+    refuse(!o.map.empty(), "--map", "a map");
+    refuse(!o.iterations.empty(), "--iterations", "a map");
+  } else if (std::holds_alternative<RoutingFile>(table)) {
+    refuse(!o.map.empty(), "--map", "routed tokens");
+    refuse(o.workers != 0, "--workers", "routed tokens");
+  }
+  if (o.from != "vllm-map" && o.map.empty()) refuse(!o.model_class.empty(), "--model-class", "no maps by model");
+}
+
 }  // namespace
 
 const std::vector<std::string>& foreign_formats() {
@@ -219,8 +253,14 @@ const std::vector<std::string>& foreign_formats() {
 
 ForeignTable load_foreign(const ImportOptions& o, const ModelSpec& model) {
   ForeignTable table = load_by_format(o, model);
+  refuse_unused(o, table);
   if (auto* routing = std::get_if<RoutingFile>(&table)) {
     routing->axis = axis_of(o, routing->axis);
+    warn_of_one_rank(o, routing->rank);
+    if (model.top_k != kAbsent && model.top_k != routing->top_k && !routing->passes)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: tokens have {} experts, not {}", o.inputs[0], routing->top_k, model.top_k),
+                  "is --model the right one?");
     if (!routing->passes) return table;
     if (model.experts == kAbsent && routing->ids_of == ExpertIds::logical)
       throw Error(ErrorKind::usage, o.inputs[0] + ": the file does not say how many experts there are",
@@ -232,25 +272,11 @@ ForeignTable load_foreign(const ImportOptions& o, const ModelSpec& model) {
         if constexpr (!std::is_same_v<std::decay_t<decltype(file)>, RoutingFile>) file.axis = axis_of(o, file.axis);
       },
       table);
-  if (auto* counts = std::get_if<CountsFile>(&table)) return logical(o, std::move(*counts), model);
+  if (auto* counts = std::get_if<CountsFile>(&table)) {
+    warn_of_one_rank(o, counts->rank);
+    return logical(o, std::move(*counts), model);
+  }
   return table;
-}
-
-ModelSpec model_of_flags(const ImportOptions& o) {
-  ModelSpec model;
-  if (!o.model.empty()) model = load_model_preset(o.model);
-  const auto over = [](std::int64_t& value, std::int64_t given) {
-    if (given > 0) value = given;
-  };
-  over(model.layers, o.hidden_layers);
-  over(model.experts, o.experts);
-  over(model.top_k, o.top_k);
-  if (!o.moe_layers.empty()) model.moe_layers = parse_int_list(o.moe_layers, "--moe-layers");
-  if (model.layers != kAbsent && !model.moe_layers.empty() && model.moe_layers.back() >= model.layers)
-    throw Error(ErrorKind::usage,
-                fmt::format("MoE layer {} of a model of {} layers", model.moe_layers.back(), model.layers),
-                "layers count from 0; --hidden-layers counts dense ones, too");
-  return model;
 }
 
 }  // namespace afore::cli

@@ -19,7 +19,4 @@ const std::vector<std::string>& foreign_formats();
 // shape. Error{usage} asks for what a file leaves open.
 ForeignTable load_foreign(const ImportOptions& options, const ModelSpec& model);
 
-// --model's preset with --hidden-layers, --moe-layers, --experts and --top-k over it.
-ModelSpec model_of_flags(const ImportOptions& options);
-
 }  // namespace afore::cli

@@ -34,15 +34,13 @@ struct Job {
   }
 };
 
-void check(const ImportOptions& o, const wire::CountsFile& file, Form form) {
+void check(const ImportOptions& o, Form form) {
   if ((o.sample_steps > 0) != (o.tokens > 0))
     throw Error(ErrorKind::usage, "--sample-steps and --tokens go together", "like --sample-steps 100 --tokens 8192");
   if (form == Form::sum && o.microbatches > 1)
     throw Error(ErrorKind::usage, "--microbatches needs --sample-steps", "the bare counts are one target per layer");
   if (form == Form::sampled && (o.allow_drop || !o.phase.empty()))
     throw Error(ErrorKind::usage, "--allow-drop and --phase do not apply to drawn steps");
-  if (form == Form::steps && file.steps < o.microbatches)
-    throw Error(ErrorKind::usage, fmt::format("the file has {} passes, fewer than --microbatches", file.steps));
 }
 
 std::int64_t top_k_of(const wire::CountsFile& file, const ModelSpec& model) {
@@ -68,14 +66,15 @@ Phase phase_from(const std::string& name) {
   return name == "decode" ? Phase::decode : name == "prefill" ? Phase::prefill : Phase::mixed;
 }
 
-// All steps added up: [rows][cells].
-wire::CountsFile summed(const wire::CountsFile& file, const std::string& name) {
+// All steps but those of warm-up added up: [rows][cells].
+wire::CountsFile summed(const wire::CountsFile& file, const std::vector<bool>& warmup, const std::string& name) {
   wire::CountsFile sum = file;
   sum.steps = 1;
   sum.step_ids.clear();
   const auto size = static_cast<std::size_t>(file.rows * file.cells);
   sum.counts.assign(size, 0);
   for (std::size_t i = 0; i < file.counts.size(); ++i) {
+    if (!warmup.empty() && warmup[i / size]) continue;
     std::int64_t& total = sum.counts[i % size];
     total += file.counts[i];  // both at most 2^53
     if (total > std::int64_t{1} << 53)
@@ -105,8 +104,13 @@ void write_target(RecordSink& out, const Job& job, std::int64_t step, std::size_
 void check_all(const Job& job) {
   const bool allow_drop = job.options.allow_drop;
   for (std::int64_t step = 0; step < job.file.steps; ++step)
-    for (std::size_t l = 0; l < job.rows.size(); ++l)
-      trace::tokens_of(job.counts(step, job.rows[l]), job.model.top_k, allow_drop, place_of(job, step, l));
+    for (std::size_t l = 0; l < job.rows.size(); ++l) {
+      const trace::TokenCount count =
+          trace::tokens_of(job.counts(step, job.rows[l]), job.model.top_k, allow_drop, place_of(job, step, l));
+      if (job.form == Form::sampled && count.tokens == 0)
+        throw Error(ErrorKind::data, place_of(job, step, l) + ": no counts to draw steps from",
+                    "--layers leaves layers out");
+    }
 }
 
 bool idle(const Job& job, std::int64_t step) {
@@ -117,17 +121,27 @@ bool idle(const Job& job, std::int64_t step) {
   return true;
 }
 
-// Passes that follow each other are the microbatches of one step; a last step that would lack some is left out.
-void write_steps(RecordSink& out, const Job& job) {
+// Those with tokens. Passes that follow each other are the microbatches of one step; a last step that would lack some
+// is left out.
+std::vector<std::int64_t> busy_passes(const Job& job) {
   std::vector<std::int64_t> passes;
   for (std::int64_t step = 0; step < job.file.steps; ++step)
     if (!idle(job, step)) passes.push_back(step);
   const std::int64_t idle_passes = job.file.steps - static_cast<std::int64_t>(passes.size());
   if (idle_passes > 0) warn(fmt::format("{}: left out {} passes without tokens", job.name, idle_passes));
   const auto microbatches = static_cast<std::size_t>(job.options.microbatches);
+  if (passes.size() < microbatches)
+    throw Error(ErrorKind::usage, fmt::format("{}: {} passes with tokens, fewer than --microbatches {}", job.name,
+                                              passes.size(), microbatches));
   if (const std::size_t rest = passes.size() % microbatches; rest > 0)
     warn(fmt::format("{}: left out the last {} passes, which are no step of {} microbatches", job.name, rest,
                      microbatches));
+  passes.resize(passes.size() / microbatches * microbatches);
+  return passes;
+}
+
+void write_steps(RecordSink& out, const Job& job, const std::vector<std::int64_t>& passes) {
+  const auto microbatches = static_cast<std::size_t>(job.options.microbatches);
   const Phase phase = job.options.phase.empty() ? Phase::mixed : phase_from(job.options.phase);
   std::int64_t warmup = 0;
   Demand demand;
@@ -224,10 +238,11 @@ JsonObject workload_of(const Job& job) {
 
 void import_counts(const ImportOptions& o, const wire::CountsFile& counts, const ModelSpec& model,
                    const std::vector<bool>& warmup) {
-  const Form form = o.sample_steps > 0 ? Form::sampled : counts.steps == 1 || o.sum ? Form::sum : Form::steps;
-  check(o, counts, form);
+  const bool one_pass = counts.steps == 1 && (warmup.empty() || !warmup[0]);  // a sum, or as good as one
+  const Form form = o.sample_steps > 0 ? Form::sampled : one_pass || o.sum ? Form::sum : Form::steps;
+  check(o, form);
   const std::string& name = o.inputs[0];
-  const wire::CountsFile total = form == Form::steps ? wire::CountsFile{} : summed(counts, name);
+  const wire::CountsFile total = form == Form::steps ? wire::CountsFile{} : summed(counts, warmup, name);
   Job job{o, form == Form::steps ? counts : total, warmup, form, {}, {}, {}, name};
   resolve_model(job, model);
   check_all(job);
@@ -235,11 +250,12 @@ void import_counts(const ImportOptions& o, const wire::CountsFile& counts, const
   if (!job.dense_rows.empty() && model.moe_layers.empty())
     warn(fmt::format("{}: dropped dense layers without any assignment: {}", name, names(job.dense_rows)));
   static constexpr const char* kSources[] = {"recorded", "counts", "sampled"};
+  const std::vector<std::int64_t> passes = form == Form::steps ? busy_passes(job) : std::vector<std::int64_t>();
   RecordSink out(o.output);
   write_header(
       out, make_header(kSources[static_cast<int>(form)], static_cast<std::uint64_t>(o.seed), job.model, o.microbatches),
       workload_of(job));
-  if (form == Form::steps) write_steps(out, job);
+  if (form == Form::steps) write_steps(out, job, passes);
   else if (form == Form::sum) write_sum(out, job);
   else write_samples(out, job);
   out.finish();

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "common/cli.h"
+#include "common/model_flags.h"
 #include "foreign_inputs.h"
 #include "import.h"
 #include "routing_inputs.h"
@@ -99,7 +100,7 @@ void import_requests_routing(const ImportOptions& o, const RoutingFile& routing,
 }  // namespace
 
 void import_foreign(const ImportOptions& o) {
-  const ModelSpec model = model_of_flags(o);
+  const ModelSpec model = model_of({o.model, o.moe_layers, o.experts, o.hidden_layers, 0, o.top_k});
   const ForeignTable table = load_foreign(o, model);
   if (const auto* map = std::get_if<MapFile>(&table)) {
     refuse_batching(o, "a map");

@@ -35,3 +35,5 @@ run --to vllm -o out.json planned.jsonl
 run --to vllm --force -o out.json -q planned.jsonl
 cat out.json
 echo '{"kind":"header","v":1}' | run --to vllm
+run --to eplb --experts 9 planned.jsonl
+run --to ascend --moe-layers 0 planned.jsonl

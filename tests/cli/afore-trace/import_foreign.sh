@@ -29,6 +29,9 @@ echo '{"physical_to_logical_map":[[0,1,2,0],[2,1,0,0]]}' > map.json
 import --from vllm window.json --top-k 1 --moe-layers 3-4
 import --from vllm window.json --map map.json --top-k 1
 import --from vllm window.json --map map.json --top-k 1 --moe-layers 3-4 --phase decode
+import --from vllm window.json --map map.json --top-k 1 --moe-layers 3-4 --microbatches 3
+echo '[[0,1,2,0],[2,1,0]]' > ragged.json
+import --from vllm window.json --map ragged.json --top-k 1 --moe-layers 3-4
 # TensorRT-LLM: a folder of statistics.
 mkdir stats
 cp "$data/trtllm_meta_info.json" stats/meta_info.json
@@ -42,3 +45,8 @@ echo '{"weight":[[4,2,2],[1,2,1]]}' > weight.json
 import --from eplb weight.json --top-k 1
 import --from eplb weight.json --top-k 1 --layer-axis hidden
 import --from sglang map.json --layer-axis moe
+# Layers without counts: nothing to draw from. Flags without a use are refused.
+echo '{"logical_count":[[4,4,4,4],[0,0,0,0],[4,4,4,4]]}' > gap.json
+import --from sglang gap.json --moe-layers 0-2 --hidden-layers 3 --top-k 2 --sample-steps 1 --tokens 4
+import --from trtllm "$data/trtllm_flow.yaml" --workers 2 --iterations 1-2
+import --from sglang "$data/sglang_map.pt" --moe-layers 1-2 --workers 2 --map map.json

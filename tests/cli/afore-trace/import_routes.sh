@@ -17,6 +17,9 @@ python=$(command -v python3) || { echo "no python3"; exit 77; }
 } > routes.jsonl
 import --from route-log routes.jsonl
 import --from route-log routes.jsonl --experts 4
+import --from route-log routes.jsonl --experts 4 --sum
+head -n 9 routes.jsonl > dummy.jsonl
+import --from route-log dummy.jsonl --experts 4
 import --from route-log routes.jsonl --experts 3
 sed '4d' routes.jsonl > hole.jsonl
 import --from route-log hole.jsonl --experts 4
