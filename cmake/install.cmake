@@ -55,7 +55,8 @@ install(FILES completions/_afore DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor
 install(DIRECTORY models/tiny DESTINATION ${CMAKE_INSTALL_DATADIR}/afore/models PATTERN golden EXCLUDE)
 install(DIRECTORY data/workloads data/tiny-routing DESTINATION ${CMAKE_INSTALL_DATADIR}/afore/data)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING
+        PATTERN "*.md" PATTERN "*.svg" PATTERN man EXCLUDE)
 install(FILES ${changelog} ${changelog_debian} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES cmake/debian/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES cmake/debian/lintian-overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME afore)

@@ -88,7 +88,8 @@ void print_text(const CheckOptions& o, const Result& result, ByteWriter& out) {
                                r.experts, counted(r.rows, "layer")));
   } else {
     out.write_line(fmt::format(
-        "{}: {} of {}, {} experts{}", o.file, counted(r.rows, "layer"), counted(r.slots, "slot"), r.experts,
+        "{}: {} of {}, {} experts{}", cli::printable(o.file), counted(r.rows, "layer"), counted(r.slots, "slot"),
+        r.experts,
         r.ranks > 0 ? fmt::format(", {} ranks", r.ranks) : "; without --workers no rank is looked at by itself"));
     out.write_line(result.redundancy);
   }
@@ -96,7 +97,7 @@ void print_text(const CheckOptions& o, const Result& result, ByteWriter& out) {
   for (const wire::MapViolation& v : r.violations) {
     errors += v.fatal ? 1 : 0;
     out.write_line(fmt::format("{}: {}: {}{}{}", v.fatal ? "error" : "warning", v.rule, v.place,
-                               v.place.empty() ? "" : ": ", v.fact));
+                               v.place.empty() ? "" : ": ", cli::printable(v.fact)));
   }
   if (r.violations.empty()) out.write_line(fmt::format("ok for {}", o.target));
   else

@@ -26,7 +26,7 @@ namespace {
 constexpr const char* kPublishHint = "give --force to write over it";
 
 struct ExportOptions {
-  std::string file = "-", recover = "tail", to, output = "-", model_class = "ModelForCausalLM";
+  std::string file = "-", recover = "tail", to, output = "-", model_class;
   std::int64_t layer_updates_per_iter = 0, map_version = 1;
   bool fill = false, force = false;
   cli::ModelFlags model;
@@ -194,6 +194,9 @@ void run_export(const ExportOptions& o) {
   if (o.output != "-") cli::check_can_publish(o.output, o.force, kPublishHint);
   if (o.to != "trtllm" && o.layer_updates_per_iter != 0)
     throw Error(ErrorKind::usage, "--layer-updates-per-iter is of --to trtllm");
+  if (o.to == "vllm" && o.map_version == 2 && o.model_class.empty())
+    throw Error(ErrorKind::usage, "--map-version 2 keeps maps by the model's class, which --model-class names",
+                "like --model-class DeepseekV3ForCausalLM");
   if (o.to != "vllm" && o.map_version != 1) throw Error(ErrorKind::usage, "--map-version is of --to vllm");
   Maps maps = read(o);
   fill_or_refuse(o, maps);
@@ -222,8 +225,7 @@ void add_export(CLI::App& app) {
   command->add_flag("--force", o->force, "Write over a FILE that exists");
   command->add_flag("--fill", o->fill, "Fill empty slots with the experts that have the fewest replicas");
   cli::add_int(*command, "--map-version", o->map_version, "vllm: 1 has one model, 2 maps by model class", 1, 2);
-  command->add_option("--model-class", o->model_class, "vllm: the model's class, as vLLM calls it")
-      ->capture_default_str();
+  command->add_option("--model-class", o->model_class, "vllm: the model's class, as vLLM calls it");
   cli::add_int(*command, "--layer-updates-per-iter", o->layer_updates_per_iter,
                "trtllm: 0 keeps the map, more lets the engine move experts on from it", 0, 1 << 16);
   add_model_flags(*command, o->model);

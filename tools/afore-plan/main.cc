@@ -1,4 +1,6 @@
 // afore-plan: demand records in, placement plans out, in stream order.
+#include <unistd.h>
+
 #include "afore-plan/advise.h"
 #include "afore-plan/check.h"
 #include "afore-plan/export.h"
@@ -8,6 +10,23 @@
 #include "afore-plan/verify.h"
 #include "common/cli.h"
 #include "common/record_stream.h"
+#include "util/error.h"
+
+namespace {
+
+// A first word that is no file may be a command with a letter wrong: said before it is called missing.
+void refuse_misspelt_command(const std::string& word, const CLI::App& app) {
+  if (word == "-" || access(word.c_str(), F_OK) == 0) return;
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  const std::string guess = afore::cli::nearest(word, names);
+  if (!guess.empty())
+    throw afore::Error(afore::ErrorKind::usage, "\"" + word + "\" is neither a file nor a command",
+                       "did you mean " + guess + "?");
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   afore::plan::PlanFlags flags;
@@ -43,6 +62,7 @@ int main(int argc, char** argv) {
         app.final_callback([&] {
           if (!app.get_subcommands().empty()) return;
           afore::cli::refuse_terminal_stdin(flags.input, app);
+          refuse_misspelt_command(flags.input, app);
           afore::plan::plan_stream(flags);
         });
       });

@@ -19,6 +19,8 @@
 namespace afore::plan {
 namespace {
 
+constexpr std::int64_t kMostSlotWork = std::int64_t{1} << 31;  // slots x workers: EPLB looks at each pair
+
 struct PlaceOptions {
   std::string file = "-", recover = "tail", policy = "balanced";
   std::int64_t workers = 0, slots = -1, redundant_experts = -1;  // 0, -1 = not given
@@ -63,6 +65,14 @@ class Placer {
           fmt::format("{} experts and {} redundant ones are {} slots, no multiple of {} workers", experts,
                       o.redundant_experts, total, workers),
           fmt::format("--redundant-experts {} is the next that fits", ceil_div(total, workers) * workers - experts));
+    if (total / workers > experts)
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} slots on each worker for {} experts: every worker would hold all of them more than once",
+                      total / workers, experts),
+          "use fewer --slots or --redundant-experts");
+    if (total > kMostSlotWork / workers)
+      throw Error(ErrorKind::usage, fmt::format("{} slots on {} workers are too many to place", total, workers));
     slots_ = static_cast<int>(total / workers);
   }
 

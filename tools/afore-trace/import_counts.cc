@@ -16,6 +16,8 @@
 namespace afore::cli {
 namespace {
 
+constexpr std::int64_t kMostExperts = 1 << 20;  // docs/records.md, what is refused
+
 enum class Form { steps, sum, sampled };
 
 struct Job {
@@ -207,6 +209,9 @@ void resolve_model(Job& job, const ModelSpec& model) {
     throw Error(ErrorKind::data,
                 fmt::format("{}: counts of {} experts, the model has {}", job.name, job.file.cells, model.experts),
                 "is --model the right one?");
+  if (job.file.cells > kMostExperts)
+    throw Error(ErrorKind::data,
+                fmt::format("{}: {} experts are more than any record takes", job.name, job.file.cells));
   job.model = model;
   job.model.layers = layers.hidden_layers;
   job.model.moe_layers = layers.moe_layers;

@@ -1,6 +1,8 @@
 // Files of other systems: read by foreign_inputs.h, then a map, counts, or routing.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "common/cli.h"
 #include "common/model_flags.h"
 #include "foreign_inputs.h"
@@ -100,6 +102,10 @@ void import_requests_routing(const ImportOptions& o, const RoutingFile& routing,
 }  // namespace
 
 void import_foreign(const ImportOptions& o) {
+  for (std::size_t i = 1; i < o.inputs.size(); ++i)
+    if (std::find(o.inputs.begin(), o.inputs.begin() + static_cast<std::ptrdiff_t>(i), o.inputs[i]) !=
+        o.inputs.begin() + static_cast<std::ptrdiff_t>(i))
+      throw Error(ErrorKind::usage, o.inputs[i] + " is named twice, and would count twice");
   const ModelSpec model = model_of({o.model, o.moe_layers, o.experts, o.hidden_layers, 0, o.top_k});
   const ForeignTable table = load_foreign(o, model);
   if (const auto* map = std::get_if<MapFile>(&table)) {

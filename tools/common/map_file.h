@@ -9,7 +9,7 @@
 
 namespace afore::cli {
 
-inline constexpr std::size_t kMaxForeignBytes = std::size_t{4} << 30;
+inline constexpr std::size_t kMaxForeignBytes = std::size_t{1} << 30;
 
 struct MapFileOptions {
   std::string model_class;   // which model of a vLLM file with several; may be empty

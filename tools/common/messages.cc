@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "common/cli.h"
 #include "common/progress.h"
@@ -64,7 +65,8 @@ bool& quiet() { return g_quiet; }
 bool colours_stderr() {
   if (set("NO_COLOR")) return false;
   if (set("CLICOLOR_FORCE") && std::string(std::getenv("CLICOLOR_FORCE")) != "0") return true;
-  return isatty(STDERR_FILENO) == 1;
+  const char* term = std::getenv("TERM");
+  return isatty(STDERR_FILENO) == 1 && (term == nullptr || std::strcmp(term, "dumb") != 0);
 }
 
 void say_line(const std::string& text) { put("", text); }

@@ -39,6 +39,11 @@ ModelSpec with_header(const ModelFlags& flags, const ModelSpec& header) {
   refuse_other("--hidden-layers", flags.hidden_layers, header.layers);
   refuse_other("--expert-bytes", flags.expert_bytes, header.expert_bytes);
   const ModelSpec given = model_of(flags);
+  if (!flags.model.empty() && header.experts != kAbsent && given.experts != header.experts)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{} has {} experts, the stream's header says {}", flags.model, given.experts, header.experts),
+        "is --model the right one?");
   if (!flags.moe_layers.empty() && !header.moe_layers.empty() && given.moe_layers != header.moe_layers)
     throw Error(ErrorKind::usage, "--moe-layers says other layers than the stream's header", "leave the flag out");
   ModelSpec model = header;

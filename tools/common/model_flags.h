@@ -16,7 +16,7 @@ struct ModelFlags {
 ModelSpec model_of(const ModelFlags& flags);
 
 // What a stream's header says with the flags' facts where it says nothing. Error{usage} where a flag says another thing
-// than the header; a preset may differ.
+// than the header, or the preset is of another number of experts.
 ModelSpec with_header(const ModelFlags& flags, const ModelSpec& header);
 
 }  // namespace afore::cli

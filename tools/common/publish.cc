@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -67,6 +68,23 @@ class Temporary {
   int fd_ = -1;
 };
 
+// Keeps SIGINT, SIGTERM and SIGHUP pending for as long as it lives.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+    sigprocmask(SIG_BLOCK, &set, &before_);
+  }
+  ~SignalsHeld() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 void check_can_publish(const std::string& path, bool overwrite, const std::string& hint) {
@@ -102,6 +120,7 @@ void publish(const std::string& path, std::string_view bytes, bool overwrite, co
     return;
   }
   check_can_publish(path, overwrite, hint);  // it may have come to exist since the caller asked
+  const SignalsHeld held;                    // a signal ends the tool once nothing unfinished is left behind
   Temporary temporary(path);
   temporary.write(bytes);
   if (overwrite) {
