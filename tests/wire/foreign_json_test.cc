@@ -9,6 +9,8 @@
 #include "wire/foreign/check_map.h"
 #include "wire/foreign/counts_csv.h"
 #include "wire/foreign/eplb_json.h"
+#include "wire/foreign/npy.h"
+#include "wire/foreign/routed_experts.h"
 #include "wire/foreign/sglang_json.h"
 
 namespace afore::wire {
@@ -83,6 +85,15 @@ TEST(CountsCsv, AsksBeforeItAllocates) {
   EXPECT_EQ(csv_error("0,0,1\n1,1,1\n", 0), open);
   EXPECT_EQ(csv_error("0,0,1\n1,1,1\n", 2), "no error");
   EXPECT_EQ(csv_error("0,0,1\n0,1,1\n1,0,4\n1,1,1\n", 0), "no error");
+}
+
+TEST(RoutedExperts, NameTheEmptyDimension) {
+  const auto error = [](std::vector<std::int64_t> shape) {
+    return error_of([&] { RoutedExperts("r", {}).add_npy(to_npy({}, shape, NpyType::int32), "r.npy"); });
+  };
+  EXPECT_EQ(error({0, 2, 3}), "r.npy: there are no tokens");
+  EXPECT_EQ(error({2, 0, 3}), "r.npy: there are no layers");
+  EXPECT_EQ(error({2, 3, 0}), "r.npy: there are no experts per token");
 }
 
 }  // namespace
