@@ -5,6 +5,7 @@
 #include "util/error.h"
 #include "wire/foreign/check_map.h"
 #include "wire/foreign/convert.h"
+#include "wire_test_util.h"
 
 namespace afore::wire {
 namespace {
@@ -46,7 +47,13 @@ TEST(ForeignLayers, OrdinalRowsTakeTheModelsLayers) {
 TEST(ForeignLayers, KeyedRowsSayTheirLayers) {
   const LayerRows rows = resolve_layers(LayerAxis::keyed, 2, {3, 10}, {}, nullptr, "f");
   EXPECT_EQ(rows.moe_layers, (Ints{3, 10}));
-  EXPECT_THROW(resolve_layers(LayerAxis::keyed, 2, {10, 3}, {}, nullptr, "f"), Error);
+  const LayerRows descending = resolve_layers(LayerAxis::keyed, 2, {10, 3}, {}, nullptr, "f");
+  EXPECT_EQ(descending.rows, (Ints{1, 0}));
+  EXPECT_EQ(descending.moe_layers, (Ints{3, 10}));
+  EXPECT_EQ(error_of([] {
+              resolve_layers(LayerAxis::keyed, 3, {3, 10, 3}, {}, nullptr, "f");
+            }),
+            "f: layer 3 is there twice | a layer has one row: remove one of them");
   EXPECT_THROW(resolve_layers(LayerAxis::keyed, 1, {2}, model(4, {1, 3}), nullptr, "f"), Error);
 }
 
@@ -63,6 +70,10 @@ TEST(ForeignLayers, AsksForWhatIsOpen) {
 TEST(ForeignLayers, RefusesAnotherModel) {
   EXPECT_EQ(refusal(LayerAxis::hidden, 3, model(4, {1, 3})), ErrorKind::data);
   EXPECT_EQ(refusal(LayerAxis::moe, 4, model(4, {1, 3})), ErrorKind::data);
+  EXPECT_EQ(error_of([] {
+              resolve_layers(LayerAxis::moe, 4, {}, model(4, {1, 3}), nullptr, "f");
+            }),
+            "f: 4 rows, the model has 2 MoE layers | the file has as many rows as the model has hidden layers");
   const std::vector<bool> empty = {false, false, true, false};  // counts in a dense layer
   EXPECT_EQ(refusal(LayerAxis::hidden, 4, model(4, {1, 3}), &empty), ErrorKind::data);
   ModelSpec beyond;
@@ -99,6 +110,12 @@ TEST(ForeignConvert, PassesAreCountedWithoutPadding) {
   EXPECT_EQ(counts.steps, 2);
   EXPECT_EQ(counts.counts, (std::vector<std::int64_t>{1, 1, 1, 1, 0, 1}));
   EXPECT_THROW(count_passes(routing, 2, "f"), Error);
+  EXPECT_EQ(counts.step_ids, (std::vector<std::int64_t>{0, 1}));
+  routing.spans[0].id = "100";
+  routing.spans[1].id = "107";
+  EXPECT_EQ(count_passes(routing, 3, "f").step_ids, (std::vector<std::int64_t>{100, 107}));
+  routing.spans[1].id = "a.npy";
+  EXPECT_EQ(count_passes(routing, 3, "f").step_ids, (std::vector<std::int64_t>{0, 1}));
 }
 
 MapFile map_of(std::vector<std::vector<std::int64_t>> rows, LayerAxis axis) {
@@ -130,6 +147,8 @@ TEST(CheckMap, NamesEachRule) {
   EXPECT_EQ(check({{0, 1, 2, 0}, {0, 1, 2}}), (Rules{"ragged", "divisibility"}));
   EXPECT_EQ(check({{0, 1, 2}}), (Rules{"divisibility"}));
   EXPECT_EQ(check({{0, 1}}), (Rules{"sizes"}));
+  EXPECT_EQ(check({{0, 1, 2, 0}, {}}), (Rules{"sizes"}));
+  EXPECT_EQ(rules_of(check_map(map_of({{}}, LayerAxis::keyed), MapTarget::trtllm, {})), (Rules{"sizes"}));
 }
 
 TEST(CheckMap, CountsWhatItLeavesOut) {
@@ -152,6 +171,11 @@ TEST(CheckMap, DenseRowsByTheLayerAxis) {
   EXPECT_EQ(rules_of(check_map(map_of(two, LayerAxis::moe), MapTarget::vllm, context)), Rules{});
   EXPECT_EQ(rules_of(check_map(map_of(three, LayerAxis::moe), MapTarget::vllm, context)), Rules{"~layers"});
   EXPECT_EQ(rules_of(check_map(map_of(three, LayerAxis::moe), MapTarget::ascend, context)), Rules{"layers"});
+  const std::vector<std::vector<std::int64_t>> four = {{0, 1}, {0, 1}, {1, 0}, {0, 1}};
+  EXPECT_EQ(check_map(map_of(four, LayerAxis::moe), MapTarget::vllm, context).violations[0].fact,
+            "4 rows for 2 MoE layers: only the last ones are used");
+  EXPECT_EQ(check_map(map_of(four, LayerAxis::moe), MapTarget::ascend, context).violations[0].fact,
+            "4 rows for 2 MoE layers");
   EXPECT_EQ(rules_of(check_map(map_of(two, LayerAxis::keyed), MapTarget::trtllm, context)),
             (Rules{"dense rows", "layers"}));
 }

@@ -50,6 +50,9 @@ TEST(Npy, Refused) {
   Bytes longer = fixture("c_i4.npy");
   longer.push_back(0);
   EXPECT_EQ(npy_error(longer), "a.npy: [2, 3, 4] of int32 needs 96 bytes, 97 are there");
+  EXPECT_EQ(parse_npy(fixture("c_i4.npy"), "a.npy", 24).values.size(), 24u);
+  EXPECT_EQ(error_of([] { parse_npy(fixture("c_i4.npy"), "a.npy", 23); }),
+            "a.npy: the shape [2, 3, 4] has more than 23 cells");
 }
 
 TEST(Npy, Header) {

@@ -170,6 +170,20 @@ TEST(TorchFile, RepeatedElementsAreBounded) {
   EXPECT_NE(error_of([&] { file.integers(file.root().at("t")); }).find("repeats its numbers"), std::string::npos);
 }
 
+// A list of pairs in the memo, and OrderedDicts of it, each of which copies the pairs.
+TEST(Pickle, RepeatedDictsAreBounded) {
+  const auto error = [](int pairs, int dicts) {
+    std::string text = "(]q\1("s;
+    for (int i = 0; i < pairs; ++i) text += "K\1K\1\x86"s;
+    text += "e"s;
+    for (int i = 0; i < dicts; ++i) text += "ccollections\nOrderedDict\nh\1\x85R"s;
+    return pickle_error(bytes_of({text, "t."s}));
+  };
+  EXPECT_EQ(error(1000, 2), "no error");  // 4,000 values, 5,000 bytes for the pairs alone
+  const std::string refusal = error(1000, 1000);
+  EXPECT_NE(refusal.find("the OrderedDicts have more values than the pickle has bytes"), std::string::npos) << refusal;
+}
+
 TEST(Pickle, CallsNothing) {
   const auto refusal = [](const std::string& name) {
     const std::string error = pickle_error(fixture(name));

@@ -50,7 +50,11 @@ TEST(TrtllmYaml, Writes) {
   EXPECT_EQ(text.substr(0, text.find("  2:")),
             "num_slots: 6\nlayer_updates_per_iter: 2\ninitial_global_assignments:\n  1: [0, 1, 2, 3, 0, 1]\n");
   expect_p2l(parse_trtllm_yaml(text, "c.yaml"));
-  EXPECT_TRUE(parse_trtllm_yaml(to_trtllm_yaml(6, 0, {}), "c.yaml").rows.empty());
+  EXPECT_EQ(map_error(to_trtllm_yaml(6, 0, {})), "c.yaml:3: /initial_global_assignments: there are no layers");
+  const MapFile descending =
+      parse_trtllm_yaml("num_slots: 1\ninitial_global_assignments: {10: [1], 9: [0]}\n", "c.yaml");
+  EXPECT_EQ(descending.rows[0].layer, 9);
+  EXPECT_EQ(descending.rows[1].by_rank[0], Values{1});
 }
 
 TEST(TrtllmYaml, Violations) {

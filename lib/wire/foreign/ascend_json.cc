@@ -13,8 +13,9 @@ namespace {
 void compare_count(const JsonValue& said, std::int64_t there, const char* of, MapFile& map) {
   const std::int64_t number = said.integer(0, kMaxInteger, "count");
   if (number != there)
-    map.violations.push_back(said.path() + ": " + std::to_string(number) + ", but " + of + " has " +
-                             std::to_string(there));
+    note_violation(map, [&] {
+      return said.path() + ": " + std::to_string(number) + ", but " + of + " has " + std::to_string(there);
+    });
 }
 
 void read_devices(ObjectReader& layer, MapFile::Row& row, MapFile& map) {
@@ -26,8 +27,10 @@ void read_devices(ObjectReader& layer, MapFile::Row& row, MapFile& map) {
     ObjectReader device(item);
     const JsonValue id = device.required("device_id");
     if (id.integer(0, kMaxInteger, "device_id") != expected)
-      map.violations.push_back(id.path() + ": device " + std::to_string(id.integer()) + " where device " +
-                               std::to_string(expected) + " belongs");
+      note_violation(map, [&] {
+        return id.path() + ": device " + std::to_string(id.integer()) + " where device " + std::to_string(expected) +
+               " belongs";
+      });
     ++expected;
     const JsonValue experts = device.required("device_expert");
     experts.expect(JsonType::array);
@@ -54,8 +57,10 @@ MapFile parse_ascend_map(std::string_view text, const std::string& source) {
     row.layer = static_cast<std::int64_t>(map.rows.size());
     const JsonValue id = layer.required("layer_id");
     if (id.integer(0, kMaxInteger, "layer_id") != row.layer)
-      map.violations.push_back(id.path() + ": layer " + std::to_string(id.integer()) + " where layer " +
-                               std::to_string(row.layer) + " belongs (MoE layers, counted from 0)");
+      note_violation(map, [&] {
+        return id.path() + ": layer " + std::to_string(id.integer()) + " where layer " + std::to_string(row.layer) +
+               " belongs (MoE layers, counted from 0)";
+      });
     read_devices(layer, row, map);
     note_unknown_keys(item, {"layer_id", "device_count", "device_list"}, map);
     map.rows.push_back(std::move(row));

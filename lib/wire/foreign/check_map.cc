@@ -15,6 +15,7 @@ class Checker {
 
   MapReport run() {
     for (const std::string& fact : map_.violations) add(true, "format", "", fact);
+    if (map_.more_violations > 0) add(true, "format", "", fmt::format("and {} more", map_.more_violations));
     find_sizes();
     check_said();
     check_rows();
@@ -87,7 +88,7 @@ class Checker {
           report_.rows == context_.hidden_layers
               ? fmt::format("{} rows for {} MoE layers: rows of dense layers do not belong here", report_.rows, moe)
               : fmt::format("{} rows for {} MoE layers{}", report_.rows, moe,
-                            report_.rows > moe ? ": only the last ones are used" : ""));
+                            report_.rows > moe && target_ == MapTarget::vllm ? ": only the last ones are used" : ""));
     if (map_.axis == LayerAxis::keyed && moe > 0) check_keys();
   }
 
@@ -107,6 +108,7 @@ class Checker {
 
   void check_row(const MapFile::Row& row, std::size_t at) {
     const std::int64_t slots = slots_of(row);
+    if (slots == 0) return add(true, "sizes", name(row), "no slots");
     if (at > 0 && slots != report_.slots)
       add(true, "ragged", name(row), fmt::format("{} slots, the first layer has {}", slots, report_.slots));
     std::vector<std::vector<std::int64_t>> ranks = row.by_rank;
@@ -143,12 +145,10 @@ class Checker {
    public:
     Few(Checker& checker, bool fatal, std::string rule, std::string row)
         : checker_(checker), fatal_(fatal), rule_(std::move(rule)), row_(std::move(row)) {}
-    ~Few() {
+    void finish() {
       if (count_ > kViolationsPerRow)
         checker_.add(fatal_, rule_, row_, fmt::format("and {} more of this kind", count_ - kViolationsPerRow));
     }
-    Few(const Few&) = delete;
-    Few& operator=(const Few&) = delete;
     void add(const std::string& place, const std::string& fact) {
       if (++count_ <= kViolationsPerRow) checker_.add(fatal_, rule_, row_ + place, fact);
     }
@@ -162,18 +162,18 @@ class Checker {
 
   void check_ids(const MapFile::Row& row, const std::vector<std::vector<std::int64_t>>& ranks) {
     std::vector<std::uint8_t> held(static_cast<std::size_t>(report_.experts), 0);
-    {
-      Few outside(*this, true, "id out of range", name(row));
-      for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-        for (std::size_t slot = 0; slot < ranks[rank].size(); ++slot) {
-          const std::int64_t id = ranks[rank][slot];
-          if (id >= 0 && id < report_.experts) held[static_cast<std::size_t>(id)] = 1;
-          else outside.add(place_of(rank, slot, ranks.size()), fmt::format("expert {} of {}", id, report_.experts));
-        }
-    }
+    Few outside(*this, true, "id out of range", name(row));
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+      for (std::size_t slot = 0; slot < ranks[rank].size(); ++slot) {
+        const std::int64_t id = ranks[rank][slot];
+        if (id >= 0 && id < report_.experts) held[static_cast<std::size_t>(id)] = 1;
+        else outside.add(place_of(rank, slot, ranks.size()), fmt::format("expert {} of {}", id, report_.experts));
+      }
+    outside.finish();
     Few missing(*this, true, "missing replica", name(row));
     for (std::size_t expert = 0; expert < held.size(); ++expert)
       if (!held[expert]) missing.add("", fmt::format("expert {} stands nowhere", expert));
+    missing.finish();
   }
 
   static std::string place_of(std::size_t rank, std::size_t slot, std::size_t ranks) {
@@ -190,6 +190,7 @@ class Checker {
         if (times > 1)
           twice.add(fmt::format(", rank {}", rank), fmt::format("expert {} stands there {} times", id, times));
     }
+    twice.finish();
   }
 
   const MapFile& map_;

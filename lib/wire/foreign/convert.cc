@@ -3,12 +3,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <numeric>
 
 #include "util/error.h"
 #include "wire/foreign/check_map.h"
 #include "wire/json_tree.h"
 
 namespace afore::wire {
+namespace {
+
+// The writer's numbers where all passes have one, else their positions.
+std::vector<std::int64_t> pass_numbers(const RoutingFile& routing) {
+  std::vector<std::int64_t> numbers;
+  numbers.reserve(routing.spans.size());
+  for (const RoutingFile::Span& span : routing.spans) {
+    std::int64_t number = 0;
+    const char* const last = span.id.data() + span.id.size();
+    const auto [end, error] = std::from_chars(span.id.data(), last, number);
+    if (error != std::errc() || end != last || number < 0 || number > kMaxInteger) break;
+    numbers.push_back(number);
+  }
+  if (numbers.size() < routing.spans.size()) {
+    numbers.resize(routing.spans.size());
+    std::iota(numbers.begin(), numbers.end(), std::int64_t{0});
+  }
+  return numbers;
+}
+
+}  // namespace
 
 std::vector<PlacementRecord> to_placements(const MapFile& map, const LayerRows& layers, std::int64_t ranks,
                                            std::int64_t experts, const std::string& source) {
@@ -45,20 +68,21 @@ CountsFile to_logical(CountsFile counts, const std::vector<std::int64_t>& map, s
   if (least < 0 || largest >= experts || experts > counts.cells)
     throw Error(ErrorKind::data, fmt::format("{}: the map names expert {}, there are {} experts and {} slots", source,
                                              least < 0 ? least : largest, experts, counts.cells));
-  CountsFile logical = counts;
-  logical.ids = ExpertIds::logical;
-  logical.cells = experts;
-  logical.experts = experts;
-  logical.physical_to_logical.clear();
-  logical.counts.assign(static_cast<std::size_t>(counts.steps * counts.rows * experts), 0);
+  const std::vector<std::int64_t> physical = std::move(counts.counts);
+  const std::int64_t slots = counts.cells;
+  counts.ids = ExpertIds::logical;
+  counts.cells = experts;
+  counts.experts = experts;
+  counts.physical_to_logical.clear();
+  counts.counts.assign(static_cast<std::size_t>(counts.steps * counts.rows * experts), 0);
   for (std::int64_t step = 0; step < counts.steps; ++step)
     for (std::int64_t row = 0; row < counts.rows; ++row)
-      for (std::int64_t slot = 0; slot < counts.cells; ++slot) {
-        std::int64_t& sum = logical.counts[(step * counts.rows + row) * experts + map[row * counts.cells + slot]];
-        sum += counts.counts[(step * counts.rows + row) * counts.cells + slot];  // both at most 2^53
+      for (std::int64_t slot = 0; slot < slots; ++slot) {
+        std::int64_t& sum = counts.counts[(step * counts.rows + row) * experts + map[row * slots + slot]];
+        sum += physical[(step * counts.rows + row) * slots + slot];  // both at most 2^53
         if (sum > kMaxInteger) throw Error(ErrorKind::data, source + ": the counts of an expert sum to more than 2^53");
       }
-  return logical;
+  return counts;
 }
 
 CountsFile count_passes(const RoutingFile& routing, std::int64_t experts, const std::string& source) {
@@ -75,10 +99,10 @@ CountsFile count_passes(const RoutingFile& routing, std::int64_t experts, const 
   if (counts.steps * counts.rows * counts.cells > kMaxTableCells)
     throw Error(ErrorKind::data, source + ": too many passes, layers and experts to count");
   counts.counts.assign(static_cast<std::size_t>(counts.steps * counts.rows * counts.cells), 0);
+  counts.step_ids = pass_numbers(routing);
   const std::int64_t row_ids = routing.top_k;
   for (std::int64_t step = 0; step < counts.steps; ++step) {
     const RoutingFile::Span& span = routing.spans[step];
-    counts.step_ids.push_back(step);
     for (std::int64_t token = span.offset; token < span.offset + span.tokens; ++token)
       for (std::int64_t row = 0; row < counts.rows; ++row)
         for (std::int64_t k = 0; k < row_ids; ++k) {

@@ -20,8 +20,9 @@ std::vector<PlacementRecord> to_placements(const MapFile& map, const LayerRows& 
 CountsFile to_logical(CountsFile counts, const std::vector<std::int64_t>& map, std::int64_t experts,
                       const std::string& source);
 
-// Tokens of each forward pass counted by expert; -1 is no choice. Spans of a file of requests are not passes.
-// Error{data} naming an id beyond `experts` (0: as many as the ids name).
+// Tokens of each forward pass counted by expert; -1 is no choice. Spans of a file of requests are not passes. Steps
+// have the numbers of the passes where all ids of spans are numbers, else they count from 0. Error{data} naming an id
+// beyond `experts` (0: as many as the ids name).
 CountsFile count_passes(const RoutingFile& routing, std::int64_t experts, const std::string& source);
 
 }  // namespace afore::wire

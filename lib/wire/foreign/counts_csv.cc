@@ -40,13 +40,14 @@ std::vector<Cell> cells_of(const CsvTable& table) {
 CountsFile parse_counts_csv(std::vector<std::pair<std::string, std::vector<std::uint8_t>>> files,
                             std::int64_t experts) {
   std::vector<std::vector<Cell>> parts;
-  std::int64_t rows = 0, largest = -1;
+  std::int64_t rows = 0, largest = -1, read = 0;
   for (auto& [name, bytes] : files) {
     const CsvTable table(std::move(bytes), name);
     for (const Cell& cell : parts.emplace_back(cells_of(table))) {
       rows = std::max(rows, cell.layer + 1);
       largest = std::max(largest, cell.expert);
     }
+    read += static_cast<std::int64_t>(parts.back().size());
     if (parts.back().empty()) throw Error(ErrorKind::data, name + ": there are no counts");
   }
   const std::string& first = files[0].first;
@@ -55,6 +56,12 @@ CountsFile parse_counts_csv(std::vector<std::pair<std::string, std::vector<std::
                 "is --experts or --model the right one?");
   const std::int64_t cells = experts > 0 ? experts : largest + 1;
   if (rows * cells > kMaxTableCells) throw Error(ErrorKind::data, first + ": too many layers and experts");
+  const auto ask = [&] {
+    throw Error(ErrorKind::usage,
+                first + ": not every layer has a count of every expert, so how many there are is open",
+                "give --model PRESET or --experts N");
+  };
+  if (experts == 0 && read < rows * cells) ask();  // before a few lines take the memory of a large table
   CountsFile counts;
   counts.axis = LayerAxis::hidden;
   counts.steps = 1;
@@ -71,10 +78,7 @@ CountsFile parse_counts_csv(std::vector<std::pair<std::string, std::vector<std::
       if (sum > kMaxInteger)
         throw Error(ErrorKind::data, files[part].first + ": the counts of an expert sum to more than 2^53");
     }
-  if (experts == 0 && std::find(said.begin(), said.end(), 0) != said.end())
-    throw Error(ErrorKind::usage,
-                first + ": not every layer has a count of every expert, so how many there are is open",
-                "give --model PRESET or --experts N");
+  if (experts == 0 && std::find(said.begin(), said.end(), 0) != said.end()) ask();
   return counts;
 }
 

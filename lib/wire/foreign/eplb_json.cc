@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "util/error.h"
 #include "wire/foreign/json_rows.h"
 #include "wire/foreign/json_tensor.h"
 #include "wire/json_writer.h"
@@ -9,13 +10,30 @@
 namespace afore::wire {
 namespace {
 
-// Slots of each expert, as a file that has log2phy says them and as phy2log does.
-std::vector<std::int64_t> slots_of(const std::vector<std::int64_t>& row, std::int64_t expert) {
-  std::vector<std::int64_t> slots;
-  for (std::size_t slot = 0; slot < row.size(); ++slot)
-    if (row[slot] == expert) slots.push_back(static_cast<std::int64_t>(slot));
-  return slots;
+// How many slots of a row of phy2log each of `experts` has; ids beyond them are the checker's matter.
+std::vector<std::int64_t> replicas_of(const std::vector<std::int64_t>& row, std::int64_t experts) {
+  std::vector<std::int64_t> replicas(static_cast<std::size_t>(experts), 0);
+  for (const std::int64_t id : row)
+    if (id >= 0 && id < experts) ++replicas[static_cast<std::size_t>(id)];
+  return replicas;
 }
+
+// The slots themselves: those of expert e are slots[first[e]] to slots[first[e + 1] - 1], ascending.
+struct SlotLists {
+  SlotLists(const std::vector<std::int64_t>& row, std::int64_t experts) : first{0} {
+    for (const std::int64_t count : replicas_of(row, experts)) first.push_back(first.back() + count);
+    slots.resize(static_cast<std::size_t>(first.back()));
+    std::vector<std::int64_t> next = first;
+    for (std::size_t slot = 0; slot < row.size(); ++slot)
+      if (row[slot] >= 0 && row[slot] < experts)
+        slots[static_cast<std::size_t>(next[static_cast<std::size_t>(row[slot])]++)] = static_cast<std::int64_t>(slot);
+  }
+  bool has(std::int64_t expert, const std::vector<std::int64_t>& said) const {
+    return std::equal(slots.begin() + first[static_cast<std::size_t>(expert)],
+                      slots.begin() + first[static_cast<std::size_t>(expert) + 1], said.begin(), said.end());
+  }
+  std::vector<std::int64_t> first, slots;
+};
 
 std::string at(const JsonValue& value, std::int64_t row, std::int64_t expert) {
   return value.path() + "/" + std::to_string(row) + "/" + std::to_string(expert);
@@ -27,15 +45,17 @@ void compare_counts(const JsonValue& value, MapFile& map) {
     value.fail("there are " + std::to_string(counts.shape[0]) + " layers, phy2log has " +
                std::to_string(map.rows.size()));
   map.experts = counts.shape[1];
-  for (std::int64_t row = 0; row < counts.shape[0]; ++row)
+  for (std::int64_t row = 0; row < counts.shape[0]; ++row) {
+    const std::vector<std::int64_t> replicas = replicas_of(map.rows[row].by_rank[0], counts.shape[1]);
     for (std::int64_t expert = 0; expert < counts.shape[1]; ++expert) {
-      const auto& slots = map.rows[row].by_rank[0];
-      const std::int64_t there = std::count(slots.begin(), slots.end(), expert);
-      const std::int64_t said = counts.values[row * counts.shape[1] + expert];
+      const std::int64_t there = replicas[expert], said = counts.values[row * counts.shape[1] + expert];
       if (there != said)
-        map.violations.push_back(at(value, row, expert) + ": " + std::to_string(said) + " replicas, phy2log has " +
-                                 std::to_string(there));
+        note_violation(map, [&] {
+          return at(value, row, expert) + ": " + std::to_string(said) + " replicas, phy2log has " +
+                 std::to_string(there);
+        });
     }
+  }
 }
 
 void compare_slots(const JsonValue& value, MapFile& map) {
@@ -45,14 +65,16 @@ void compare_slots(const JsonValue& value, MapFile& map) {
                std::to_string(map.rows.size()));
   map.experts = table.shape[1];
   const std::int64_t* next = table.values.data();
-  for (std::int64_t row = 0; row < table.shape[0]; ++row)
+  for (std::int64_t row = 0; row < table.shape[0]; ++row) {
+    const SlotLists lists(map.rows[row].by_rank[0], table.shape[1]);
     for (std::int64_t expert = 0; expert < table.shape[1]; ++expert, next += table.shape[2]) {
       std::vector<std::int64_t> said(next, next + table.shape[2]);
       said.erase(std::remove(said.begin(), said.end(), -1), said.end());
       std::sort(said.begin(), said.end());
-      if (said != slots_of(map.rows[row].by_rank[0], expert))
-        map.violations.push_back(at(value, row, expert) + ": not the slots that phy2log has this expert in");
+      if (!lists.has(expert, said))
+        note_violation(map, [&] { return at(value, row, expert) + ": not the slots that phy2log has this expert in"; });
     }
+  }
 }
 
 }  // namespace
@@ -82,6 +104,12 @@ std::string to_eplb_json(const std::vector<std::vector<int>>& phy2log, int exper
     for (const int expert : row) ++count[expert];
     most = std::max<std::size_t>(most, *std::max_element(count.begin(), count.end()));
   }
+  const std::int64_t rows = static_cast<std::int64_t>(phy2log.size()), width = static_cast<std::int64_t>(most);
+  if (width > 0 && experts > kMaxTableCells / width / std::max<std::int64_t>(rows, 1))
+    throw Error(ErrorKind::data,
+                "log2phy would have " + std::to_string(rows) + " layers x " + std::to_string(experts) + " experts x " +
+                    std::to_string(width) + " replicas, more than " + std::to_string(kMaxTableCells) + " cells",
+                "one expert with many replicas makes the lists of all as long");
   std::string out = "{";
   JsonWriter json(out);
   json.key("phy2log");

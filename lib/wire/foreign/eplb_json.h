@@ -14,7 +14,7 @@ namespace afore::wire {
 // A map where there is phy2log (log2phy and logcnt, where present, must say the same: violations), else the weights.
 std::variant<MapFile, CountsFile> parse_eplb_json(std::string_view text, const std::string& source);
 
-// Replicas of an expert in log2phy stand in slot order.
+// Replicas of an expert in log2phy stand in slot order. Error{data} where log2phy would have more than kMaxTableCells.
 std::string to_eplb_json(const std::vector<std::vector<int>>& phy2log, int experts);
 
 }  // namespace afore::wire

@@ -24,7 +24,7 @@ void read_map_rows(JsonValue list, MapFile& map) {
 void note_unknown_keys(JsonValue object, const std::vector<std::string_view>& known, MapFile& map) {
   for (const JsonValue member : object)
     if (std::find(known.begin(), known.end(), member.key()) == known.end())
-      map.violations.push_back(member.path() + ": unknown key");
+      note_violation(map, [&] { return member.path() + ": unknown key"; });
 }
 
 void append_rows(std::string& out, const std::vector<std::vector<int>>& rows, bool row_per_line) {

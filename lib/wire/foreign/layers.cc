@@ -50,7 +50,7 @@ LayerRows of_moe(std::int64_t rows, const ModelSpec& model, const std::string& s
         "give --model PRESET or --moe-layers LIST, like --moe-layers 3-60");
   if (static_cast<std::int64_t>(model.moe_layers.size()) != rows)
     refuse(source, fmt::format("{} rows, the model has {} MoE layers", rows, model.moe_layers.size()),
-           rows == model.layers ? "the file has a row for dense layers, too: --layer-axis hidden"
+           rows == model.layers ? "the file has as many rows as the model has hidden layers"
                                 : "is --model the right one?");
   LayerRows result;
   result.hidden_layers = model.layers;
@@ -63,15 +63,18 @@ LayerRows of_moe(std::int64_t rows, const ModelSpec& model, const std::string& s
 LayerRows of_keys(const std::vector<std::int64_t>& keyed, const ModelSpec& model, const std::string& source) {
   LayerRows result;
   result.hidden_layers = model.layers;
-  for (std::size_t row = 0; row < keyed.size(); ++row) {
+  std::vector<int> by_layer(keyed.size());
+  std::iota(by_layer.begin(), by_layer.end(), 0);
+  std::stable_sort(by_layer.begin(), by_layer.end(), [&](int a, int b) { return keyed[a] < keyed[b]; });
+  for (const int row : by_layer) {
     const std::int64_t layer = keyed[row];
     if (layer < 0 || layer >= (1 << 20)) refuse(source, fmt::format("layer {} is no layer", layer), "");
-    if (!result.moe_layers.empty() && layer <= result.moe_layers.back())
-      refuse(source, fmt::format("layer {} follows layer {}", layer, result.moe_layers.back()), "");
+    if (!result.moe_layers.empty() && layer == result.moe_layers.back())
+      refuse(source, fmt::format("layer {} is there twice", layer), "a layer has one row: remove one of them");
     if (!model.moe_layers.empty() &&
         !std::binary_search(model.moe_layers.begin(), model.moe_layers.end(), static_cast<int>(layer)))
       refuse(source, fmt::format("layer {} is not a MoE layer of the model", layer), "is --model the right one?");
-    result.rows.push_back(static_cast<int>(row));
+    result.rows.push_back(row);
     result.moe_layers.push_back(static_cast<int>(layer));
   }
   return result;

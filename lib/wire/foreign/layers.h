@@ -11,8 +11,8 @@ namespace afore::wire {
 
 struct LayerRows {
   std::int64_t hidden_layers = kAbsent;  // of the model, where known
-  std::vector<int> rows;                 // positions of the MoE rows in the table, ascending
-  std::vector<int> moe_layers;           // their absolute layers
+  std::vector<int> rows;                 // positions of the MoE rows in the table, by layer
+  std::vector<int> moe_layers;           // their absolute layers, ascending
   std::vector<int> dense_rows;           // rows left out
 };
 

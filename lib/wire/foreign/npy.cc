@@ -163,7 +163,7 @@ void read_values(const HeaderReader& header, std::span<const std::uint8_t> data,
 
 }  // namespace
 
-NpyArray parse_npy(std::span<const std::uint8_t> bytes, const std::string& source) {
+NpyArray parse_npy(std::span<const std::uint8_t> bytes, const std::string& source, std::int64_t max_elements) {
   const auto fail = [&](const std::string& fact) { throw Error(ErrorKind::data, source + ": " + fact); };
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(kMagic) || bytes.size() < 10) fail("is no .npy file");
@@ -193,7 +193,10 @@ NpyArray parse_npy(std::span<const std::uint8_t> bytes, const std::string& sourc
                      data.size()));
 
   NpyArray out{header.shape, {}};
-  out.values.resize(data.size() / bytes_of(header.element));
+  const std::size_t elements = data.size() / bytes_of(header.element);
+  if (elements > static_cast<std::size_t>(max_elements))
+    fail(fmt::format("the shape {} has more than {} cells", header.shape, max_elements));
+  out.values.resize(elements);
   read_values(header, data, out, source);
   return out;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "wire/foreign/tables.h"
+
 namespace afore::wire {
 
 struct NpyArray {
@@ -14,8 +16,10 @@ struct NpyArray {
 };
 
 // Whole numbers of any little-endian integer or float dtype, or bool. Error{data} "SOURCE: fact" for anything else: the
-// header is read as data, objects and records are refused, and the file has exactly the bytes that its header says.
-NpyArray parse_npy(std::span<const std::uint8_t> bytes, const std::string& source);
+// header is read as data, objects and records are refused, the file has exactly the bytes that its header says, and
+// there are at most `max_elements`: each becomes eight bytes, whatever it has in the file.
+NpyArray parse_npy(std::span<const std::uint8_t> bytes, const std::string& source,
+                   std::int64_t max_elements = kMaxTableCells);
 
 enum class NpyType { int32, int64 };
 // Version 1.0, little-endian, row-major. Error{data} for a value that an int32 does not hold; `values` must fill

@@ -1,5 +1,6 @@
 // The machine behind Pickle: a stack, marks into it, and a memo. Everything it allocates is bounded by the bytes it
-// has read: an opcode makes at most one value, and a memo slot beyond the pickle's length is refused.
+// has read: an opcode makes at most one value, a memo slot beyond the pickle's length is refused, and so are copies of
+// more values than it has bytes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ const char* name_of_refused(std::uint8_t opcode) {
 
 class PickleReader {
  public:
-  explicit PickleReader(Pickle& pickle) : out_(pickle), bytes_(pickle.bytes_) {}
+  explicit PickleReader(Pickle& pickle) : out_(pickle), bytes_(pickle.bytes_), copies_left_(bytes_.size()) {}
   void read();
 
  private:
@@ -104,6 +105,7 @@ class PickleReader {
   std::vector<Element> classes_;
   std::vector<Storage> storages_;
   std::size_t memoized_ = 0;  // of MEMOIZE, which numbers its slots itself
+  std::size_t copies_left_;   // values that OrderedDicts may still take from lists, which stay where they are
 };
 
 void PickleReader::fail(const std::string& fact, const std::string& hint) const {
@@ -282,12 +284,17 @@ void PickleReader::ordered_dict(std::span<const Id> arguments) {
   const std::size_t first = stack_.size();
   if (arguments.size() > 1 || (arguments.size() == 1 && out_.type(arguments[0]) != PickleType::list))
     fail("an OrderedDict is not of a list of pairs");
-  if (arguments.size() == 1)
+  if (arguments.size() == 1) {
+    // The memo gives the same list to any number of dicts; written out, a pair has more bytes than two.
+    const std::size_t copies = 2 * out_.items(arguments[0]).size();
+    if (copies > copies_left_) fail("the OrderedDicts have more values than the pickle has bytes");
+    copies_left_ -= copies;
     for (const Id pair : out_.items(arguments[0])) {
       if ((out_.type(pair) != PickleType::tuple && out_.type(pair) != PickleType::list) || out_.items(pair).size() != 2)
         fail("an OrderedDict is not of a list of pairs");
       for (const Id part : out_.items(pair)) stack_.push_back(part);
     }
+  }
   push_container(PickleType::dict, first);
 }
 

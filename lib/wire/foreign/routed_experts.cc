@@ -110,7 +110,9 @@ void RoutedExperts::add(const std::vector<std::int64_t>& shape, const std::vecto
                         const std::string& id, std::int64_t prompt_tokens, const std::string& place) {
   const auto refuse = [&](const std::string& fact) { throw Error(ErrorKind::data, place + ": " + fact); };
   if (shape.size() != 3) refuse(std::to_string(shape.size()) + " dimensions, not [tokens][layers][top_k]");
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) refuse("there are no tokens");
+  constexpr const char* kExtents[] = {"tokens", "layers", "experts per token"};
+  for (std::size_t d = 0; d < 3; ++d)
+    if (shape[d] == 0) refuse(std::string("there are no ") + kExtents[d]);
   if (file_.spans.empty()) {
     file_.axis = axis;
     file_.rows = shape[1];

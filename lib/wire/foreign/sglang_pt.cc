@@ -66,15 +66,9 @@ void check_counts(const PickleView& view, const IntegerTensor& table) {
 
 MapFile read_map(TorchFile& file, const PickleView& root) {
   const IntegerTensor table = read_filled(file, root.at("physical_to_logical_map"), 2, 2);
-  MapFile map;
-  map.axis = LayerAxis::hidden;
-  map.physical = table.shape[1];
-  for (std::int64_t row = 0; row < table.shape[0]; ++row) {
-    const auto begin = table.values.begin() + static_cast<std::ptrdiff_t>(row * table.shape[1]);
-    map.rows.push_back({row, {{begin, begin + static_cast<std::ptrdiff_t>(table.shape[1])}}});
-  }
+  MapFile map = map_of(table.shape, table.values, LayerAxis::hidden);
   for (const std::string_view key : root.keys())  // SGLang passes them on as arguments, and fails
-    if (key != "physical_to_logical_map") map.violations.push_back("unknown key " + quoted(key));
+    if (key != "physical_to_logical_map") note_violation(map, [&] { return "unknown key " + quoted(key); });
   return map;
 }
 

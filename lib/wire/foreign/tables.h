@@ -31,9 +31,23 @@ struct MapFile {
   // What the file says of itself; absent where it does not.
   std::optional<std::int64_t> ranks, experts, physical, redundant, moe_layers;
   std::string model_name, model_class;
-  // Broken rules of the format itself: unknown keys, numbers that contradict each other. Each one line with its place.
+  // Broken rules of the format itself: unknown keys, numbers that contradict each other. Each one line with its place,
+  // at most kMaxFormatViolations of them; the others are only counted.
   std::vector<std::string> violations;
+  std::int64_t more_violations = 0;
 };
+
+inline constexpr std::size_t kMaxFormatViolations = 100;
+
+// line(): "PLACE: FACT". Called only where the line is kept, as finding its place walks the file.
+template <class Line>
+void note_violation(MapFile& map, Line&& line) {
+  if (map.violations.size() < kMaxFormatViolations) map.violations.push_back(line());
+  else ++map.more_violations;
+}
+
+// Values of shape [rows][slots], row-major; one entry of by_rank per row.
+MapFile map_of(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& values, LayerAxis axis);
 
 // counts: [steps][rows][cells], flat. One step where the file has a sum over a run.
 struct CountsFile {

@@ -16,7 +16,8 @@ namespace afore::wire {
 
 // num_slots, layer_updates_per_iter and initial_global_assignments, at the top, below load_balancer, or below
 // moe_config.load_balancer of a whole configuration, whose other keys are not looked at. One entry of by_rank per row:
-// the file does not say how many ranks share the slots. Error{data} "SOURCE:LINE: /PATH: fact".
+// the file does not say how many ranks share the slots. Rows are in the order of their layers, whatever the file's.
+// Error{data} "SOURCE:LINE: /PATH: fact".
 MapFile parse_trtllm_yaml(std::string_view text, const std::string& source);
 
 struct LayerSlots {

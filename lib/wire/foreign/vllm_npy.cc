@@ -14,10 +14,8 @@ namespace {
   throw Error(ErrorKind::data, source + ": " + fact, hint);
 }
 
-void check_size(const NpyArray& array, const std::string& source) {
+void check_filled(const NpyArray& array, const std::string& source) {
   if (array.values.empty()) fail(source, fmt::format("the shape {} is empty", array.shape));
-  if (array.values.size() > static_cast<std::size_t>(kMaxTableCells))
-    fail(source, fmt::format("the shape {} has more than {} cells", array.shape, kMaxTableCells));
 }
 
 }  // namespace
@@ -27,7 +25,7 @@ CountsFile counts_from_npy(std::span<const std::uint8_t> bytes, const std::strin
   NpyArray array = parse_npy(bytes, source);
   if (array.shape.size() != 2 && array.shape.size() != 3)
     fail(source, fmt::format("the shape {} is not (rows, cells) or (steps, rows, cells)", array.shape));
-  check_size(array, source);
+  check_filled(array, source);
   for (std::size_t i = 0; i < array.values.size(); ++i) {
     if (array.values[i] < 0) fail(source, fmt::format("count {} of {} is negative", i, array.values.size()));
     if (array.values[i] > kMaxInteger)
@@ -39,15 +37,8 @@ CountsFile counts_from_npy(std::span<const std::uint8_t> bytes, const std::strin
 MapFile map_from_npy(std::span<const std::uint8_t> bytes, const std::string& source, LayerAxis axis) {
   const NpyArray array = parse_npy(bytes, source);
   if (array.shape.size() != 2) fail(source, fmt::format("the shape {} is not (rows, slots)", array.shape));
-  check_size(array, source);
-  MapFile map;
-  map.axis = axis;
-  map.physical = array.shape[1];
-  for (std::int64_t row = 0; row < array.shape[0]; ++row) {
-    const auto begin = array.values.begin() + static_cast<std::ptrdiff_t>(row * array.shape[1]);
-    map.rows.push_back({row, {{begin, begin + static_cast<std::ptrdiff_t>(array.shape[1])}}});
-  }
-  return map;
+  check_filled(array, source);
+  return map_of(array.shape, array.values, axis);
 }
 
 }  // namespace afore::wire
