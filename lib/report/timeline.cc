@@ -50,7 +50,7 @@ std::optional<Slice> slice_of(const Operation& operation) {
   return slice;
 }
 
-// Where all that is kept is of workers 0, the next stride would free nothing either.
+// Full once nothing was freed: the stride stays what it was, what comes is left out, and no pass is made per slice.
 void TimelinePicker::thin(Step& step) const {
   const int stride = step.stride * 2;
   const auto freed =
