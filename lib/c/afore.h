@@ -33,7 +33,7 @@ enum {
   AFORE_E_ARGUMENT = -1, /* null, negative, misaligned, or a struct_size that cannot be */
   AFORE_E_CONFIG = -2,   /* a config that cannot be planned with */
   AFORE_E_DATA = -3,     /* counts, a map, weights or a plan that cannot be */
-  AFORE_E_STATE = -4,    /* too late, or the planner is broken by an earlier AFORE_E_INTERNAL or AFORE_E_MEMORY */
+  AFORE_E_STATE = -4,    /* too late, or the planner is broken by an earlier plan that failed half-way */
   AFORE_E_CAPACITY = -5, /* the caller's memory, or the ring, is too small */
   AFORE_E_TIMEOUT = -6,
   AFORE_E_DAMAGED = -7, /* the ring's memory was written by others */
@@ -160,7 +160,8 @@ AFORE_API const char* afore_last_error(const afore_planner* planner);
 /* Plans one target, and takes the plan as made: its copies stand for the next targets. Targets come in stream order.
  * counts[experts]: tokens routed to each expert, none above `tokens`, together tokens * top_k. window_ns: time that
  * hides copies; -1: by the rule of docs/metrics.md "window_ns". `out` points into the planner until its next call.
- * AFORE_E_ARGUMENT, AFORE_E_DATA and AFORE_E_STATE leave the planner as it was. */
+ * AFORE_E_ARGUMENT, AFORE_E_DATA and AFORE_E_STATE leave the planner as it was; after any other failure half of the
+ * plan may stand, and all later calls are AFORE_E_STATE. */
 AFORE_API int afore_planner_plan(afore_planner* planner, int64_t step, int32_t layer, int32_t microbatch,
                                  int64_t tokens, const int64_t* counts, int64_t window_ns, afore_plan* out);
 /* The same from 32-bit counts. */

@@ -106,11 +106,15 @@ ModelSpec model_of(const afore_config& config) {
 }
 
 LayerCost cost_of(const afore_config& config, const ModelSpec& model) {
-  refuse_unless(config.cost != nullptr, AFORE_E_CONFIG, "config: cost is null: a100, h100, h200 or cpu");
-  const HardwareProfile* known = find_hardware_profile(config.cost);
+  // With all four units said, nothing of a machine's rates is left, whichever it is.
+  const bool all_said =
+      config.c0_ns != kAbsent && config.c1_ns != kAbsent && config.c2_ns != kAbsent && config.copy_ns != kAbsent;
+  const char* const name = all_said ? defaults().cost : config.cost;
+  refuse_unless(name != nullptr, AFORE_E_CONFIG, "config: cost is null: a100, h100, h200 or cpu");
+  const HardwareProfile* known = find_hardware_profile(name);
   if (known == nullptr)
     throw Error(
-        ErrorKind::usage, fmt::format("config: there is no machine '{:.40}'", config.cost),
+        ErrorKind::usage, fmt::format("config: there is no machine '{:.40}'", name),
         fmt::format("one of {}, or all of c0_ns, c1_ns, c2_ns and copy_ns", fmt::join(hardware_profile_names(), ", ")));
   HardwareProfile profile = *known;
   const auto replace = [](const char* field, std::int64_t value, std::int64_t least, Nanos& ns) {

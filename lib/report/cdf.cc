@@ -27,10 +27,11 @@ bool any_samples(const CdfPanel& panel) {
                      [](const CdfSeries& s) { return !s.distribution.empty(); });
 }
 
-// Calls see(ns, share) for the ends of the steps, thinned to where the share has grown by a thousandth.
+// Calls see(ns, share) for the ends of the steps, thinned so that they, with the first and the last, are kPoints at
+// most.
 template <class See>
 void walk(const Distribution& d, See&& see) {
-  const std::int64_t n = d.samples(), grain = std::max<std::int64_t>(1, n / kPoints);
+  const std::int64_t n = d.samples(), grain = n <= kPoints ? 1 : (n + kPoints - 2) / (kPoints - 1);
   std::int64_t so_far = 0, told = 0;
   for (std::size_t i = 0; i < d.values().size(); ++i) {
     so_far += d.values()[i].second;

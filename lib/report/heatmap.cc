@@ -23,10 +23,11 @@ int step_of(double load) {
   return static_cast<int>(std::upper_bound(kFactors.begin(), kFactors.end(), load) - kFactors.begin()) - 1;
 }
 
+// In doubles: single counts stay within 63 bits, their sum need not.
+double sum_of(const std::vector<std::int64_t>& counts) { return std::accumulate(counts.begin(), counts.end(), 0.0); }
+
 double mean_of(const std::vector<std::int64_t>& counts) {
-  if (counts.empty()) return 0;
-  return static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0})) /
-         static_cast<double>(counts.size());
+  return counts.empty() ? 0 : sum_of(counts) / static_cast<double>(counts.size());
 }
 
 // Steps by row and column, -1 where there was nothing at all.
@@ -162,7 +163,7 @@ Table heatmap_figures(const ExpertLoads& loads) {
           "{}{} ({:.1f}%)", names.empty() ? "" : ", ", e,
           mean > 0 ? 100.0 * static_cast<double>(counts[e]) / mean / static_cast<double>(counts.size()) : 0.0);
     const auto most = counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
-    table.add_row({std::to_string(layer), grouped(std::accumulate(counts.begin(), counts.end(), std::int64_t{0})),
+    table.add_row({std::to_string(layer), fixed(sum_of(counts), 0),
                    mean > 0 ? fmt::format("{:.2f}", static_cast<double>(most) / mean) : "-",
                    std::to_string(std::count(counts.begin(), counts.end(), 0)), names});
   }

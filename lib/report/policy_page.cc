@@ -94,6 +94,8 @@ std::string policy_page(const Header& header, const std::vector<PolicyRun>& runs
   const PolicyComparison comparison = comparison_of(runs);
   Page page;
   page.title = "AFORE policies: " + words;
+  if (std::any_of(runs.begin(), runs.end(), [](const PolicyRun& run) { return run.summary.interrupted; }))
+    page.title += " (interrupted)";
   page.provenance = provenance(workload);
   std::string names;
   for (const PolicyRun& run : runs) names += (names.empty() ? "" : ", ") + run.policy;

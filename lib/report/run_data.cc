@@ -1,10 +1,13 @@
 #include "report/run_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "core/assignment.h"
+#include "util/error.h"
 
 namespace afore::report {
 namespace {
@@ -12,9 +15,28 @@ namespace {
 constexpr std::int64_t kDefaultWorkers = 8;  // as afore-trace stat has it
 constexpr std::size_t kMostUnplanned = 1 << 16;
 
-void accumulate(std::vector<std::int64_t>& sums, std::span<const std::int64_t> values) {
+constexpr std::int64_t kMostLoad = std::int64_t{1} << 60;  // as of demand read by afore-plan
+
+void add_load(std::int64_t& sum, std::int64_t value, int layer) {
+  if (value > kMostLoad - sum)
+    throw Error(ErrorKind::data, fmt::format("the loads of layer {} sum to over 2^60", layer),
+                "counts this large are no tokens of an engine");
+  sum += value;
+}
+
+void accumulate(std::vector<std::int64_t>& sums, std::span<const std::int64_t> values, int layer) {
   sums.resize(std::max(sums.size(), values.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) sums[i] += values[i];
+  for (std::size_t i = 0; i < values.size(); ++i) add_load(sums[i], values[i], layer);
+}
+
+std::vector<StepSums> in_order(const std::map<std::int64_t, StepSums>& sums) {
+  std::vector<StepSums> steps;
+  steps.reserve(sums.size());
+  for (const auto& [step, sum] : sums) {
+    steps.push_back(sum);
+    steps.back().step = step;
+  }
+  return steps;
 }
 
 }  // namespace
@@ -38,14 +60,6 @@ RunData::Layer& RunData::layer_of(int index, std::size_t experts) {
   return layer;
 }
 
-// Streams go by steps; a few of them overlap.
-StepSums& RunData::sums_of(std::vector<StepSums>& steps, std::int64_t step) const {
-  auto at = steps.end();
-  while (at != steps.begin() && (at - 1)->step >= step) --at;
-  if (at == steps.end() || at->step != step) at = steps.insert(at, StepSums{step, 0, 0, 0});
-  return *at;
-}
-
 void RunData::add(const Demand& demand) {
   settle_held();
   steps_.add(demand);
@@ -55,9 +69,12 @@ void RunData::add(const Demand& demand) {
     picker_.warm_until(demand.target.step);
     return;
   }
-  if (!wanted(demand.target.layer)) return;
+  if (!wanted(demand.target.layer)) {
+    ++unwanted;
+    return;
+  }
   ++targets;
-  accumulate(expert_loads.layers[demand.target.layer], demand.counts);
+  accumulate(expert_loads.layers[demand.target.layer], demand.counts, demand.target.layer);
   held_ = demand.target;
   held_counts_ = demand.counts;
   unplanned_.insert(demand.target);
@@ -72,10 +89,10 @@ void RunData::settle_held() {
   const std::int64_t tile = header ? header->cluster.tile_tokens : kAbsent;
   loads_.assign(static_cast<std::size_t>(workers()), 0);
   for (std::size_t e = 0; e < held_counts_.size(); ++e)
-    loads_[static_cast<std::size_t>(layer.primaries[e])] +=
-        tile > 0 ? ceil_div(held_counts_[e], tile) : held_counts_[e];
-  accumulate(load.before, loads_);
-  StepSums& sums = sums_of(before, target.step);
+    add_load(loads_[static_cast<std::size_t>(layer.primaries[e])],
+             tile > 0 ? ceil_div(held_counts_[e], tile) : held_counts_[e], target.layer);
+  accumulate(load.before, loads_, target.layer);
+  StepSums& sums = before_[target.step];
   const double imbalance = max_over_mean(loads_);
   if (imbalance == 0) return;
   sums.imbalance += imbalance;
@@ -103,11 +120,11 @@ void RunData::add(const Plan& plan) {
   settle_held();
   if (plan.target.step <= last_warmup_step_ || !wanted(plan.target.layer)) return;
   ++plans;
-  StepSums& sums = sums_of(planned, plan.target.step);
+  StepSums& sums = planned_[plan.target.step];
   sums.copies += static_cast<std::int64_t>(plan.copies.size());
   // One that comes again replaces a plan that was lost, and is no second target.
   if (unplanned_.erase(plan.target) == 0) return;
-  accumulate(load.after, plan.tile_load);
+  accumulate(load.after, plan.tile_load, plan.target.layer);
   const double imbalance = max_over_mean(plan.tile_load);
   if (imbalance == 0) return;
   sums.imbalance += imbalance;
@@ -129,7 +146,10 @@ void RunData::add(const SequenceRecord& sequence) {
   const auto top_k = static_cast<std::size_t>(header->model.top_k);
   for (std::size_t i = 0; i < sequence.experts.size(); ++i) {
     const int layer = header->model.moe_layers[i / top_k % layers];
-    if (!wanted(layer)) continue;
+    if (!wanted(layer)) {
+      ++unwanted;
+      continue;
+    }
     auto& counts = expert_loads.layers[layer];
     counts.resize(std::max<std::size_t>(counts.size(), static_cast<std::size_t>(header->model.experts)));
     ++counts[sequence.experts[i]];
@@ -157,6 +177,8 @@ void RunData::see(const Record& record) {
 
 void RunData::finish() {
   settle_held();
+  before = in_order(before_);
+  planned = in_order(planned_);
   steps_.finish();
   timeline = picker_.finish();
   itl = std::move(steps_.itl);

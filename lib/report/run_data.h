@@ -30,7 +30,7 @@ class RunData {
  public:
   explicit RunData(RunOptions options = {}) : options_(std::move(options)), picker_(options_.step) {}
 
-  // In the order of a stream. Targets of warm-up count nowhere.
+  // In the order of a stream. Targets of warm-up count nowhere. Error{data} where loads sum to over 2^60.
   void add(const Header& header);
   void add(const Batch& batch) { steps_.add(batch); }
   void add(const Demand& demand);
@@ -47,10 +47,11 @@ class RunData {
   std::vector<Summary> summaries;
   ExpertLoads expert_loads;
   WorkerLoad load;
-  std::vector<StepSums> before, planned;  // by step
+  std::vector<StepSums> before, planned;  // by step; on the layers' first maps, and as planned
   Timeline timeline;                      // step -1: none
   Distribution ttft, tpot, itl, step_length;
   std::int64_t targets = 0, warmup_targets = 0, plans = 0, completions = 0;
+  std::int64_t unwanted = 0;  // targets, and assignments of sequences, of layers that the options leave out
   bool any_operations() const { return picker_.any(); }
 
  private:
@@ -62,14 +63,14 @@ class RunData {
   bool wanted(int layer) const { return options_.layers.empty() || options_.layers.contains(layer); }
   Layer& layer_of(int index, std::size_t experts);
   void settle_held();
-  StepSums& sums_of(std::vector<StepSums>& steps, std::int64_t step) const;
 
   RunOptions options_;
   TimelinePicker picker_;
   StepTimes steps_;
   std::map<int, Layer> layers_;
-  std::set<Target> unplanned_;  // measured targets whose plan may still come
-  std::optional<Target> held_;  // a demand whose layer's first map may come right behind it
+  std::map<std::int64_t, StepSums> before_, planned_;  // by step, in whatever order they come
+  std::set<Target> unplanned_;                         // measured targets whose plan may still come
+  std::optional<Target> held_;                         // a demand whose layer's first map may come right behind it
   std::vector<std::int64_t> held_counts_;
   std::int64_t last_warmup_step_ = -1;
   std::vector<std::int64_t> loads_;

@@ -36,6 +36,7 @@ std::string subtitle(const RunData& data, View view) {
 }
 
 std::string no_targets(const RunData& data) {
+  if (data.unwanted > 0) return "none of the layers asked for is in the stream: afore-trace stat lists those that are";
   if (data.warmup_targets > 0)
     return fmt::format("all {} targets are of phase warmup, which pictures leave out: make more steps with --steps",
                        data.warmup_targets);
@@ -151,6 +152,7 @@ Table picture_data(const RunData& data, View view) {
 std::string run_page(const RunData& data, std::span<const View> views, const ViewOptions& options) {
   Page page;
   page.title = "AFORE run: " + caption(data.header);
+  if (!data.summaries.empty() && data.summaries.back().interrupted) page.title += " (interrupted)";
   page.provenance = provenance(data.header);
   page.figures = run_figures(data);
   for (const View view : views) {

@@ -40,7 +40,12 @@ Ticks linear_ticks(double lo, double hi, int most) {
     break;
   }
   ticks.decimals = decimals;
-  for (double k = first(step); k <= last(step); ++k) ticks.values.push_back(k * step + 0.0);
+  // Beyond 2^53 two multiples may be one double: counted by an int, the loop ends there too.
+  const double from = first(step), to = last(step);
+  for (int i = 0; i < most && from + i <= to; ++i) {
+    const double value = (from + i) * step + 0.0;
+    if (ticks.values.empty() || value > ticks.values.back()) ticks.values.push_back(value);
+  }
   return ticks;
 }
 

@@ -12,7 +12,7 @@ namespace afore::report {
 namespace {
 
 constexpr int kMostWorkers = 1 << 20;  // as in every record
-constexpr std::size_t kMostSlices = std::size_t{1} << 18;
+constexpr std::int64_t kMostSlices = std::int64_t{1} << 18;
 constexpr std::int64_t kInFlight =
     3;  // a step is whole when the third one after it has begun: copies may outlive their step
 
@@ -50,9 +50,27 @@ std::optional<Slice> slice_of(const Operation& operation) {
   return slice;
 }
 
+// Full once nothing was freed: the stride stays what it was, what comes is left out, and no pass is made per slice.
 void TimelinePicker::thin(Step& step) const {
-  step.stride *= 2;
-  std::erase_if(step.slices, [&](const Slice& s) { return s.lane != Lane::copy && s.worker % step.stride != 0; });
+  const int stride = step.stride * 2;
+  const auto freed =
+      std::erase_if(step.slices, [&](const Slice& s) { return s.lane != Lane::copy && s.worker % stride != 0; });
+  if (freed == 0) step.full = true;
+  else step.stride = stride;
+}
+
+// Copies have their own room, so that neither crowds the other out; what is beyond it is left out.
+void TimelinePicker::keep(Step& step, const Slice& slice) const {
+  if (slice.lane == Lane::copy) {
+    if (step.copies++ < kMostSlices) step.slices.push_back(slice);
+    return;
+  }
+  const auto others = [&] {
+    return static_cast<std::int64_t>(step.slices.size()) - std::min(step.copies, kMostSlices);
+  };
+  if (slice.worker % step.stride != 0) return;
+  if (others() >= kMostSlices && !step.full) thin(step);
+  if (others() < kMostSlices && slice.worker % step.stride == 0) step.slices.push_back(slice);
 }
 
 void TimelinePicker::add(const Slice& slice) {
@@ -61,12 +79,7 @@ void TimelinePicker::add(const Slice& slice) {
   workers = std::max(workers, slice.worker + 1);
   if (wanted_ && (slice.step < *wanted_ - 1 || slice.step > *wanted_ + 1)) return;
   if (slice.step <= judged_ - kInFlight) return;  // far behind: a step that was judged without it
-  Step& step = recent_[slice.step];
-  if (slice.lane == Lane::copy) ++step.copies;
-  if (slice.lane != Lane::copy && slice.worker % step.stride != 0) return;
-  if (step.slices.size() >= kMostSlices) thin(step);
-  // Copies alone may fill a step; what comes after them is left out.
-  if (step.slices.size() < 2 * kMostSlices) step.slices.push_back(slice);
+  keep(recent_[slice.step], slice);
   if (slice.step > newest_) settle(newest_ = slice.step);
 }
 

@@ -32,7 +32,7 @@ struct Timeline {
 };
 
 // With a step: that one. Else, of the steps after warm-up, the one with most copies, the first of equals. Holds at most
-// eight steps of 2^18 slices each; of larger steps every second, fourth ... worker, and all copies.
+// eight steps of 2^18 copies and 2^18 other slices each; of larger steps every second, fourth ... worker.
 class TimelinePicker {
  public:
   explicit TimelinePicker(std::optional<std::int64_t> step = std::nullopt) : wanted_(step) {}
@@ -46,9 +46,11 @@ class TimelinePicker {
   struct Step {
     std::vector<Slice> slices;
     int stride = 1;
+    bool full = false;  // thinning frees nothing any more
     std::int64_t copies = 0;
   };
   void thin(Step& step) const;
+  void keep(Step& step, const Slice& slice) const;
   void judge(std::int64_t step);
   void settle(std::int64_t newest);
 

@@ -12,9 +12,7 @@ namespace {
 constexpr double kWidth = 960, kLeft = 74, kRight = 16, kHeight = 240;
 constexpr std::size_t kMostBars = 96;  // pairs of bars
 
-double sum_of(const std::vector<std::int64_t>& loads) {
-  return static_cast<double>(std::accumulate(loads.begin(), loads.end(), std::int64_t{0}));
-}
+double sum_of(const std::vector<std::int64_t>& loads) { return std::accumulate(loads.begin(), loads.end(), 0.0); }
 
 std::int64_t largest(const std::vector<std::int64_t>& loads) {
   return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
@@ -30,7 +28,7 @@ void draw_bars(Canvas& canvas, const WorkerLoad& load, const Scale& x, const Sca
   };
   for (std::size_t w = 0; w < load.before.size(); ++w) {
     const double at = x.from_px + static_cast<double>(w) * each + gap / 2;
-    draw(w, load.before[w], at, "f7", "before");
+    draw(w, load.before[w], at, "f7", "initial placement");
     if (!load.after.empty()) draw(w, load.after[w], at + bar, "f0", "as planned");
   }
 }
@@ -94,7 +92,7 @@ Canvas worker_load(const WorkerLoad& load, const std::string& subtitle) {
       kLeft, y.from_px + 56,
       load.after.empty()
           ? fmt::format("within single targets: max / mean {:.3f}", load.target_imbalance_before)
-          : fmt::format("within single targets: max / mean {:.3f} before, {:.3f} as planned (means over targets)",
+          : fmt::format("within single targets: max / mean {:.3f} initially, {:.3f} as planned (means over targets)",
                         load.target_imbalance_before, load.target_imbalance_after),
       Anchor::start, "soft");
   canvas.end_at(y.from_px + 70);

@@ -47,6 +47,18 @@ TEST(Config, WithoutAPresetTheEngineSaysWhatItHas) {
   EXPECT_EQ(create(config), AFORE_OK) << text(nullptr);
 }
 
+TEST(Config, AllFourUnitsNeedNoMachine) {
+  afore_config config = config_of("afore-tiny", 4);
+  for (const char* cost : {static_cast<const char*>(nullptr), "tpu"}) {
+    config.cost = cost;
+    config.c0_ns = config.c1_ns = config.c2_ns = 1'000;
+    config.copy_ns = 0;
+    EXPECT_EQ(create(config), AFORE_OK) << text(nullptr);
+    config.c1_ns = -1;
+    EXPECT_EQ(create(config), AFORE_E_CONFIG);
+  }
+}
+
 TEST(Config, NullsAndUnknownNames) {
   EXPECT_EQ(afore_config_init(nullptr, nullptr), AFORE_E_ARGUMENT);
   afore_config config;

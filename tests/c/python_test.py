@@ -2,6 +2,7 @@
 """afore.py as an engine uses it: buffers, errors, maps, EPLB, and the ring between processes. AFORE_LIBRARY names the
 library."""
 
+import copy
 import multiprocessing
 import multiprocessing.shared_memory
 import os
@@ -98,6 +99,17 @@ def read_all(name, reader, count, results):
     with afore.Ring(memory.buf) as ring:
         results.put((reader, [values(ring.take(reader, 30 * SECOND)) for _ in range(count)]))
     memory.close()
+
+
+class FormsTest(unittest.TestCase):
+    def test_a_plan_can_be_copied(self):
+        plan = afore.Planner(tiny()).plan(0, 1, 0, 8, [1] * 32)
+        self.assertEqual(copy.copy(plan).tokens, 8)
+
+    def test_weights_have_two_dimensions(self):
+        for weights in ([], array("d", [1, 2, 3, 4])):
+            with self.assertRaisesRegex(ValueError, "weights of"):
+                afore.place_eplb(weights, 4, 1, 1, 2)
 
 
 class RingTest(unittest.TestCase):

@@ -9,6 +9,7 @@
 #include "report/over_time.h"
 #include "report/policy_bars.h"
 #include "report/theme.h"
+#include "report/ticks.h"
 #include "report/worker_load.h"
 #include "util/error.h"
 
@@ -54,6 +55,26 @@ TEST(Heatmap, StaysLightAndUncrowdedWhenLarge) {
   EXPECT_NE(heatmap(loads, "").embedded().find("100000 experts in 1024 groups"), std::string::npos);
 }
 
+TEST(Ticks, EndWhereDoublesHaveNoNextMultiple) {
+  for (const double lo : {1e15, 9007199254740992.0, 1e18}) {
+    const Ticks ticks = linear_ticks(lo, lo + 1, 8);
+    EXPECT_LE(ticks.values.size(), 8u);
+    for (std::size_t i = 1; i < ticks.values.size(); ++i) EXPECT_GT(ticks.values[i], ticks.values[i - 1]);
+  }
+  EXPECT_EQ(linear_ticks(0, 10, 6).values, (std::vector<double>{0, 2, 4, 6, 8, 10}));
+}
+
+TEST(Cdf, HasAThousandPointsAtMost) {
+  for (const std::int64_t samples : {1'000, 1'001, 1'999, 2'000, 100'000}) {
+    CdfPanel panel{"TTFT", "time", {CdfSeries{}}, {}};
+    for (std::int64_t ns = 1; ns <= samples; ++ns) panel.series[0].distribution.add(ns);
+    panel.series[0].distribution.sort();
+    const std::size_t points = count(cdf_data({panel}).tsv(), "\n") - 1;
+    EXPECT_LE(points, 1'000u) << samples;
+    EXPECT_GT(points, 490u) << samples;
+  }
+}
+
 TEST(Theme, TheRampGetsLighterAllTheWay) {
   EXPECT_EQ(cividis(0), "#00224e");
   EXPECT_EQ(cividis(1), "#fee838");
@@ -70,7 +91,7 @@ TEST(Theme, TheRampGetsLighterAllTheWay) {
 TEST(WorkerLoad, BarsBecomeOutlinesWhenTheyAreMany) {
   WorkerLoad load{"tiles", {4, 2}, {3, 3}, 1.333, 1};
   const std::string few = worker_load(load, "").embedded();
-  EXPECT_NE(few.find("F0 before: 4 tiles"), std::string::npos);
+  EXPECT_NE(few.find("F0 initial placement: 4 tiles"), std::string::npos);
   EXPECT_NE(few.find("initial placement: max / mean 1.333"), std::string::npos);
   EXPECT_NE(few.find("as planned: max / mean 1.000"), std::string::npos);
   load.before.assign(1000, 5);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "report/run_pictures.h"
+#include "util/error.h"
 
 namespace afore::report {
 namespace {
@@ -125,7 +126,52 @@ TEST(RunData, OnlyTheLayersAskedFor) {
   data.add(demand(1, {6, 1, 1, 0}));  // layer 0
   data.finish();
   EXPECT_TRUE(data.expert_loads.layers.empty());
-  EXPECT_NE(missing(data, View::heatmap), "");
+  for (const View view : {View::heatmap, View::load, View::imbalance})
+    EXPECT_NE(missing(data, view).find("none of the layers asked for"), std::string::npos);
+}
+
+TEST(RunData, LoadsBeyondWhatIsCountedAreRefused) {
+  RunData data;
+  data.add(header());
+  const auto add = [&] {
+    for (std::int64_t step = 1; step <= 1'100; ++step) data.add(demand(step, {std::int64_t{1} << 52, 0, 0, 0}));
+  };
+  try {
+    add();
+    FAIL() << "2^52 * 1100 is over 2^60";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    EXPECT_NE(std::string(error.what()).find("layer 0"), std::string::npos) << error.what();
+  }
+}
+
+TEST(RunData, StepsAreInOrderWhateverTheStreamDoes) {
+  RunData data;
+  data.add(header());
+  for (const std::int64_t step : {5, 3, 9, 3}) {
+    data.add(demand(step, {4, 0, 0, 0}));
+    data.add(plan(step, {1, 1}, 1));
+  }
+  data.finish();
+  for (const auto* steps : {&data.before, &data.planned}) {
+    std::vector<std::int64_t> numbers;
+    for (const StepSums& sums : *steps) numbers.push_back(sums.step);
+    EXPECT_EQ(numbers, (std::vector<std::int64_t>{3, 5, 9}));
+    EXPECT_EQ(steps->front().targets, 2);
+  }
+}
+
+TEST(RunPage, AnInterruptedRunSaysSo) {
+  for (const bool interrupted : {false, true}) {
+    RunData data;
+    data.add(header());
+    data.add(demand(1, {6, 1, 1, 0}));
+    Summary summary;
+    summary.interrupted = interrupted;
+    data.add(summary);
+    data.finish();
+    EXPECT_EQ(run_page(data, kViews, {}).find("(interrupted)") != std::string::npos, interrupted);
+  }
 }
 
 Operation operation(std::int64_t step, const char* lane, Nanos start) {
@@ -175,6 +221,21 @@ TEST(TimelinePicker, LargeStepsAreThinnedToSomeWorkersAndAllCopies) {
   for (const Slice& s : t.slices) (s.lane == Lane::copy ? copies : odd) += s.lane == Lane::copy || s.worker % 2 == 1;
   EXPECT_EQ(copies, 1u);
   EXPECT_EQ(odd, 0u);
+}
+
+TEST(TimelinePicker, StepsOfOneWorkerOrOfCopiesAloneAreCut) {
+  constexpr int kMost = 1 << 18;
+  for (const char* lane : {"compute", "copy"}) {
+    TimelinePicker picker;
+    Slice slice = *slice_of({"A0", lane, "attention", {0, 0, 0}, 0, 10});
+    for (int i = 0; i < kMost + 60; ++i, ++slice.start_ns, ++slice.end_ns) picker.add(slice);
+    Slice last = *slice_of({"A1", "compute", "attention", {0, 0, 0}, 5, 6});
+    picker.add(last);
+    const Timeline t = picker.finish();
+    const bool copies = slice.lane == Lane::copy;
+    EXPECT_EQ(t.slices.size(), static_cast<std::size_t>(kMost + (copies ? 1 : 0))) << lane;
+    EXPECT_EQ(t.attention_workers, 2);
+  }
 }
 
 TEST(SliceOf, KnowsWorkersAndLanes) {

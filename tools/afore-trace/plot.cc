@@ -88,6 +88,13 @@ std::string chrome_text(const PlotOptions& o) {
   return trace.json();
 }
 
+void refuse_contradiction(const PlotOptions& o, const Header& header) {
+  const std::int64_t said = header.cluster.ffn_workers;
+  if (o.workers != kAbsent && said > 0 && said != o.workers)
+    throw Error(ErrorKind::usage, fmt::format("--workers {}: the stream's header says {}", o.workers, said),
+                "leave it out; afore-plan and afore-serve plan for other numbers of workers");
+}
+
 std::string picture_text(const PlotOptions& o) {
   report::RunOptions options;
   for (const int layer : o.layers.empty() ? std::vector<int>() : parse_int_list(o.layers, "--layers"))
@@ -100,7 +107,10 @@ std::string picture_text(const PlotOptions& o) {
   if (!o.window.empty()) view_options.window = parse_window(o.window);
   RecordStream in = open_stream(o);
   report::RunData data(options);
-  while (in.next()) data.see(in.record());
+  while (in.next()) {
+    if (const auto* header = std::get_if<Header>(&in.record())) refuse_contradiction(o, *header);
+    data.see(in.record());
+  }
   data.finish();
   std::vector<report::View> views;
   for (const report::View view : report::kViews)

@@ -162,6 +162,8 @@ class Plan:
         self.raw = _Plan(struct_size=ctypes.sizeof(_Plan))
 
     def __getattr__(self, name):
+        if name == "raw" or name.startswith("_"):  # of one that is being made without __init__, as copy does
+            raise AttributeError(name)
         return getattr(self.raw, name)
 
     @property
@@ -242,8 +244,12 @@ def place_eplb(weights, replicas, groups, nodes, workers):
     .tolist()."""
     try:
         view = memoryview(weights)
+        if view.ndim != 2:
+            raise ValueError(f"weights of {view.ndim} dimensions, not [layers][experts]")
         (layers, experts), flat = view.shape, _array(view, c_double, "d")
     except TypeError:
+        if len(weights) == 0:
+            raise ValueError("weights of no layer") from None
         layers, experts = len(weights), len(weights[0])
         if any(len(row) != experts for row in weights):
             raise ValueError("layers of different numbers of experts") from None

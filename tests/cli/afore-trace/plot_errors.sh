@@ -24,6 +24,8 @@ try afore-trace plot heatmap small --step 1
 try afore-trace plot all small --to svg
 try afore-trace plot load small --to chrome
 try afore-trace plot cdf small --layers 0
+try afore-trace plot heatmap small --layers 200
+try afore-trace plot load small --workers 4
 try afore-trace plot nothing small
 try afore-trace plot
 try afore-trace plot heatmap missing.jsonl
