@@ -124,6 +124,11 @@ void RunData::add(const Plan& plan) {
   sums.copies += static_cast<std::int64_t>(plan.copies.size());
   // One that comes again replaces a plan that was lost, and is no second target.
   if (unplanned_.erase(plan.target) == 0) return;
+  if (static_cast<int>(plan.tile_load.size()) != workers())
+    throw Error(ErrorKind::data,
+                fmt::format("the plan of step {}, layer {} is of {} FFN workers, the pictures of {}", plan.target.step,
+                            plan.target.layer, plan.tile_load.size(), workers()),
+                fmt::format("give --workers {}", plan.tile_load.size()));
   accumulate(load.after, plan.tile_load, plan.target.layer);
   const double imbalance = max_over_mean(plan.tile_load);
   if (imbalance == 0) return;

@@ -216,7 +216,12 @@ class Planner(_Object):
         call, kind, code = _lib.afore_planner_plan, c_int64, "ql"
         if getattr(counts, "itemsize", 8) == 4:
             call, kind, code = _lib.afore_planner_plan_i32, c_int32, "i"
-        array = counts if isinstance(counts, ctypes.Array) else _array(counts, kind, code)
+        if isinstance(counts, ctypes.Array) and counts._type_ in (c_int32, c_int64):
+            if counts._type_ is c_int32:
+                call = _lib.afore_planner_plan_i32
+            array = counts
+        else:
+            array = _array(counts, kind, code)
         if len(array) != self._experts:
             raise ValueError(f"{len(array)} counts of {self._experts} experts")
         _check(call(self._pointer, step, layer, microbatch, tokens, array, window_ns, self._plan_at), self._pointer)

@@ -89,6 +89,11 @@ class Checker {
               ? fmt::format("{} rows for {} MoE layers: rows of dense layers do not belong here", report_.rows, moe)
               : fmt::format("{} rows for {} MoE layers{}", report_.rows, moe,
                             report_.rows > moe && target_ == MapTarget::vllm ? ": only the last ones are used" : ""));
+    if (map_.axis == LayerAxis::unsaid && moe > 0 && context_.hidden_layers && report_.rows != moe &&
+        report_.rows != *context_.hidden_layers)
+      add(true, "layers", "",
+          fmt::format("{} rows, neither the {} MoE layers nor all {} layers", report_.rows, moe,
+                      *context_.hidden_layers));
     if (map_.axis == LayerAxis::keyed && moe > 0) check_keys();
   }
 
