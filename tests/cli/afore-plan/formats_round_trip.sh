@@ -36,3 +36,36 @@ afore-plan export --to vllm --map-version 2 --model-class Glm4MoeForCausalLM -q 
 cmp <(tail -n +2 seen.txt) <(rows)
 afore-trace import --from vllm-map "${shape[@]}" --workers 4 --model-class Glm4MoeForCausalLM v2.json -q | maps /dev/stdin |
   cmp - <(maps placed.jsonl) && echo "= vllm version 2: the same placement"
+# The same counts in every format that has counts give the same placement.
+rows_of() { jq -c '[.logical_count[] | select(add > 0)]' counts.json; }
+{
+  echo layer_id,expert_id,count
+  jq -r '.logical_count | to_entries[] | .key as $layer | .value | to_entries[] | "\($layer),\(.key),\(.value)"' counts.json
+} > counts.csv
+echo "{\"weight\":$(rows_of)}" > weight.json
+# Physical slots: expert e of 8 in slots e and 8 + e, half of its tokens in each.
+rows_of | jq -c '[.[] | [.[] / 2 | floor] + [.[] | . - (. / 2 | floor)]]' > window.json
+jq -nc '[range(4) | [range(8), range(8)]]' > in_force.json
+"$python" - << 'END'
+import json, os, pickle, struct, zipfile
+rows = json.load(open("counts.json"))["logical_count"]
+with zipfile.ZipFile("counts.pt", "w", zipfile.ZIP_STORED) as archive:  # as torch.save packs a dict of lists
+    archive.writestr("archive/data.pkl", pickle.dumps({"rank": 0, "logical_count": [rows]}, protocol=2))
+os.makedirs("stats")
+names = {f"100_{layer}": row for layer, row in enumerate(rows) if sum(row)}
+for rank in (0, 1):  # half of each count on either rank
+    data = b"".join(struct.pack("<8q", *(count // 2 if rank else count - count // 2 for count in row)) for row in names.values())
+    header = {name: {"dtype": "I64", "shape": [8], "data_offsets": [64 * i, 64 * i + 64]} for i, name in enumerate(names)}
+    text = json.dumps(header).encode()
+    open(f"stats/rank{rank}.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data)
+json.dump({"num_experts": 8, "num_experts_per_token": 1}, open("stats/meta_info.json", "w"))
+END
+same() {
+  afore-trace import "$@" -q | afore-plan place --workers 4 --redundant-experts 4 -q | maps /dev/stdin | cmp - <(maps placed.jsonl) &&
+    echo "= $2: the same placement from its counts"
+}
+same --from sglang-csv counts.csv --top-k 1 "${shape[@]}"
+same --from eplb weight.json --top-k 1 --layer-axis moe "${shape[@]}"
+same --from vllm window.json --map in_force.json --top-k 1 "${shape[@]}"
+same --from sglang counts.pt --top-k 1 "${shape[@]}"
+same --from trtllm stats "${shape[@]}"
