@@ -157,6 +157,12 @@ void run_place(const PlaceOptions& o) {
                           o.eplb_groups, o.eplb_nodes));
   Input input = read(o);
   const ModelSpec model = cli::with_header(o.model, input.header ? input.header->model : ModelSpec());
+  for (const int layer : model.moe_layers)
+    if (input.blocks.layers().count(layer) == 0) {
+      cli::warn(fmt::format(
+          "no demand for MoE layer {}: it and others like it get no map, and engines need all of them", layer));
+      break;
+    }
   const auto experts = static_cast<std::int64_t>(input.blocks.experts());
   if (model.experts != kAbsent && model.experts != experts)
     throw Error(ErrorKind::usage, fmt::format("the demand is of {} experts, the model has {}", experts, model.experts),

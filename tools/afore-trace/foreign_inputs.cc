@@ -107,6 +107,10 @@ std::vector<std::string> rank_files(const std::string& folder) {
   if (names.empty())
     throw Error(ErrorKind::data, folder + ": there is no rank0.safetensors",
                 "EXPERT_STATISTIC_PATH names the folder that TensorRT-LLM writes");
+  for (std::size_t rank = 0; rank < names.size(); ++rank)
+    if (names[rank] != fmt::format("{}/rank{}.safetensors", folder, rank))
+      throw Error(ErrorKind::data, fmt::format("{}: rank{}.safetensors is missing", folder, rank),
+                  "each rank counts its own tokens: all of their files are needed");
   return names;
 }
 
