@@ -49,7 +49,15 @@ TEST(StaticMap, SharesEvenlyAmongReplicas) {
   EXPECT_EQ(largest_load(loads, map, 2), 10.0);  // 6 + 2 and 6 + 4
 }
 
-// A replica moves to the expert that needs it: EPLB gives it to the largest sum, which is hot in one window only.
+// By sums expert 0 is first to get the one replica. But 0 and 2 can stand apart, and nothing but a replica helps where 1
+// is alone: 6 + 2.5 is the least, and no exchange of slots reaches it.
+TEST(StaticMap, GivesTheReplicaToWhoNeedsIt) {
+  const std::vector<std::int64_t> loads = {6, 0, 6, 0, 5, 0};
+  const std::vector<int> map = balance_slots(loads, 3, 2, 2);
+  EXPECT_EQ(std::count(map.begin(), map.end(), 1), 2);
+  EXPECT_EQ(objective(loads, map, 3, 2), 8.5);
+}
+
 TEST(StaticMap, NeverWorseThanEplbWithoutDuplicates) {
   Rng rng(7, "static_map");
   for (int round = 0; round < 200; ++round) {
