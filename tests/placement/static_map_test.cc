@@ -49,8 +49,8 @@ TEST(StaticMap, SharesEvenlyAmongReplicas) {
   EXPECT_EQ(largest_load(loads, map, 2), 10.0);  // 6 + 2 and 6 + 4
 }
 
-// By sums expert 0 is first to get the one replica. But 0 and 2 can stand apart, and nothing but a replica helps where 1
-// is alone: 6 + 2.5 is the least, and no exchange of slots reaches it.
+// By sums expert 0 is first to get the one replica. But 0 and 2 can stand apart, and nothing but a replica helps where
+// 1 is alone: 6 + 2.5 is the least, and no exchange of slots reaches it.
 TEST(StaticMap, GivesTheReplicaToWhoNeedsIt) {
   const std::vector<std::int64_t> loads = {6, 0, 6, 0, 5, 0};
   const std::vector<int> map = balance_slots(loads, 3, 2, 2);

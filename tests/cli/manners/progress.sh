@@ -38,7 +38,7 @@ none './slow demand.jsonl | afore-plan -q --workers 4 > p.jsonl'
 none './slow demand.jsonl | afore-plan --workers 4 2> err > p.jsonl'
 none './slow demand.jsonl | afore-plan --workers 4'
 
-# One tool of a pipe at a time.
+# In a pipe of tools, too.
 out=$(on_terminal './slow demand.jsonl | afore-trace replay --interval-ms 0 | afore-plan --workers 4 > p.jsonl')
 a=$(shown afore-trace <<< "$out") b=$(shown afore-plan <<< "$out")
 ((a > 0 || b > 0)) || echo "a pipe has no progress"
