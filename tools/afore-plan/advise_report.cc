@@ -45,8 +45,8 @@ std::string heading(const Workload& work, const cli::Setup& setup) {
       "{}; {}\n{}: {} attention + {} FFN workers, {} redundant slots, {} tokens per tile, "
       "{} microbatches, cost {}\n",
       describe_steps("history", work.history), describe_steps("evaluation", work.evaluation),
-      setup.model.name.empty() ? "model" : setup.model.name, c.attention_workers, c.ffn_workers, c.redundant_slots,
-      c.tile_tokens, c.microbatches, setup.profile.name);
+      setup.model.name.empty() ? "model" : cli::printable(setup.model.name), c.attention_workers, c.ffn_workers,
+      c.redundant_slots, c.tile_tokens, c.microbatches, cli::printable(setup.profile.name));
 }
 
 std::string way_table(const Advice& advice, const Workload& work, const cli::Setup& setup) {

@@ -22,8 +22,8 @@ std::string heading(const RatioCase& q, const RatioAnswer& a) {
   std::string text = fmt::format(
       "{} on {}: {} FFN workers, {} sequences of {} cached tokens per microbatch and attention worker, {} tokens per "
       "tile\n",
-      s.model.name.empty() ? "model" : s.model.name, s.profile.name, q.sizes.ffn_workers, q.sizes.batch,
-      q.sizes.context_tokens, s.cluster.tile_tokens);
+      s.model.name.empty() ? "model" : cli::printable(s.model.name), cli::printable(s.profile.name),
+      q.sizes.ffn_workers, q.sizes.batch, q.sizes.context_tokens, s.cluster.tile_tokens);
   text += fmt::format("experts: {}, the busiest worker has {:.3f} of the mean\n",
                       q.measured_shares ? "as popular as in the stream" : "equally popular", q.sizes.imbalance);
   const advice::Coefficients& c = q.coefficients;

@@ -236,9 +236,9 @@ class Comparison {
     return fmt::format(
         "{}: {} attention + {} FFN workers, {} redundant slots, {} tokens per tile, {} microbatches, objective {}\n"
         "cost {}: FFN time = {:.2f} us + {}{:.2f} us x tiles{} {:.2f} us x experts{}; a copy takes {:.1f} us\n{}",
-        setup_->model.name.empty() ? "model" : setup_->model.name, c.attention_workers, c.ffn_workers,
+        setup_->model.name.empty() ? "model" : cli::printable(setup_->model.name), c.attention_workers, c.ffn_workers,
         c.redundant_slots, c.tile_tokens, c.microbatches, to_string(setup_->planner.limits.objective),
-        setup_->profile.name, static_cast<double>(cost.c0_ns) / 1e3, roofline ? "max(" : "",
+        cli::printable(setup_->profile.name), static_cast<double>(cost.c0_ns) / 1e3, roofline ? "max(" : "",
         static_cast<double>(cost.c1_ns) / 1e3, roofline ? "," : " +", static_cast<double>(cost.c2_ns) / 1e3,
         roofline ? ")" : "", static_cast<double>(cost.copy_ns) / 1e3, differing_workers() + unusual_flags());
   }
