@@ -23,7 +23,7 @@ for tool in afore-migrate afore-plan afore-serve afore-trace; do
   for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES 'EXIT STATUS' ENVIRONMENT FILES 'SEE ALSO'; do
     grep -qx ".SH $section" "$page" || wrong "$tool.1: no $section"
   done
-  for code in 0 1 2 3 4 5 '130, 143' 141; do grep -qx "$code" "$scratch/plain" || wrong "$tool.1: no exit code $code"; done
+  for code in 0 1 2 3 4 5 '129, 130, 143' 141; do grep -qx "$code" "$scratch/plain" || wrong "$tool.1: no exit code $code"; done
   mapfile -t commands < <("$bin/$tool" --print-completion=fish | sed -nE 's/.* -a ([a-z-]+) -d .*/\1/p')
   for command in '' "${commands[@]}"; do
     [[ -z $command ]] || grep -qx ".SS $command" "$scratch/plain" || wrong "$tool.1: no command $command"

@@ -16,7 +16,7 @@ namespace afore::cli {
 // Declares options and subcommands on `app` (own them in the caller's scope) and hangs the work on
 // `final_callback` of the app or of a subcommand: the whole line is parsed before anything runs.
 // Returns the exit code: 0 done, 1 the answer is no, 2 usage, 3 bad input data, 4 I/O, peer or memory, 5 internal,
-// 130/143 interrupted. Messages are one line: "afore-plan: error: stdin:17: /counts/3: count is negative".
+// 129/130/143 interrupted. Messages are one line: "afore-plan: error: stdin:17: /counts/3: count is negative".
 // Adds --version, -q/--quiet and the hidden --print-completion=bash|zsh|fish and --print-man.
 // `name` and `description` outlive the call.
 int tool_main(int argc, char** argv, const char* name, const char* description,
@@ -50,7 +50,7 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
 // "did you mean NEAREST? " for the start of a hint, or "".
 std::string guess_at(const std::string& word, const std::vector<std::string>& candidates);
 
-// SIGINT and SIGTERM set the flag (to the signal's number) once; the second one ends the process at once.
+// SIGINT, SIGTERM and SIGHUP (unless ignored) set the flag (to the signal's number) once; the second one ends the process at once.
 // Without this call a signal ends a filter quietly, as the shell expects.
 const volatile int* catch_interrupts();
 

@@ -131,7 +131,7 @@ std::vector<std::pair<std::string, std::string>> exit_statuses() {
           {"3", "The input is bad data. The message names the place."},
           {"4", "Input or output failed, a peer went away, or memory ran out."},
           {"5", "A bug of ours: please report the command and its input."},
-          {"130, 143", "Interrupted by SIGINT or SIGTERM; what is whole of the output stands."},
+          {"129, 130, 143", "Interrupted by SIGHUP, SIGINT or SIGTERM; what is whole of the output stands."},
           {"141", "Ended by SIGPIPE: whoever read the output has seen enough, as head(1) does."}};
 }
 

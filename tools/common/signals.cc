@@ -27,6 +27,9 @@ const volatile int* catch_interrupts() {
   action.sa_flags = 0;  // no SA_RESTART: a blocked read must return so that the run can end
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction before = {};
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)  // nohup means it
+    sigaction(SIGHUP, &action, nullptr);
   return &g_signal;
 }
 
