@@ -50,8 +50,8 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
 // "did you mean NEAREST? " for the start of a hint, or "".
 std::string guess_at(const std::string& word, const std::vector<std::string>& candidates);
 
-// SIGINT, SIGTERM and SIGHUP (unless ignored) set the flag (to the signal's number) once; the second one ends the process at once.
-// Without this call a signal ends a filter quietly, as the shell expects.
+// SIGINT, SIGTERM and SIGHUP (unless ignored) set the flag (to the signal's number) once; the second one ends the
+// process at once. Without this call a signal ends a filter quietly, as the shell expects.
 const volatile int* catch_interrupts();
 
 // Options with a range, refused with one line that says the range.
