@@ -5,6 +5,7 @@
 //   routing:    form (decode, prefill), concurrent | chunk_tokens, phase_change, warmup_steps, steps, requests,
 //               repeats, routing_model, domains, phases [{domains, steps}]
 //   sampled:    form, tokens, steps, dense_layers      counts: form, dense_layers
+//   recorded:   form (passes), passes, dense_layers    placement: form (file format), dense_layers
 //   requests:   form (file format), requests, rate_scale, [start_s, window_s], routing_model, domains, sequences and
 //               what they stand for (prefill, wrap, draw)
 //   synthetic:  form, popularity, skew, drift, burst, switches, tokens, warmup_steps, steps
