@@ -11,6 +11,7 @@
 #include "util/error.h"
 #include "util/rng.h"
 #include "wire/foreign/layers.h"
+#include "wire/json_tree.h"
 #include "wire/wire.h"
 
 namespace afore::cli {
@@ -28,7 +29,8 @@ struct Job {
   ModelSpec model;        // of the kept layers
   std::vector<int> rows;  // of the file, by position in model.moe_layers
   std::vector<int> dense_rows;
-  const std::string& name;  // for messages
+  const std::string& name;                  // for messages
+  std::vector<trace::TokenCount> tokens{};  // by step and position in rows
 
   std::span<const std::int64_t> counts(std::int64_t step, int row) const {
     return std::span(file.counts)
@@ -70,16 +72,16 @@ Phase phase_from(const std::string& name) {
 
 // All steps but those of warm-up added up: [rows][cells].
 wire::CountsFile summed(const wire::CountsFile& file, const std::vector<bool>& warmup, const std::string& name) {
-  wire::CountsFile sum = file;
-  sum.steps = 1;
-  sum.step_ids.clear();
   const auto size = static_cast<std::size_t>(file.rows * file.cells);
-  sum.counts.assign(size, 0);
+  wire::CountsFile sum =
+      wire::counts_of({file.rows, file.cells}, std::vector<std::int64_t>(size, 0), file.axis, file.ids);
+  sum.layers = file.layers;
+  sum.top_k = file.top_k;
   for (std::size_t i = 0; i < file.counts.size(); ++i) {
     if (!warmup.empty() && warmup[i / size]) continue;
     std::int64_t& total = sum.counts[i % size];
     total += file.counts[i];  // both at most 2^53
-    if (total > std::int64_t{1} << 53)
+    if (total > wire::kMaxInteger)
       throw Error(ErrorKind::data, name + ": the counts of an expert sum to more than 2^53");
   }
   return sum;
@@ -94,8 +96,7 @@ std::string place_of(const Job& job, std::int64_t step, std::size_t l) {
 
 void write_target(RecordSink& out, const Job& job, std::int64_t step, std::size_t l, Demand& demand) {
   const auto counts = job.counts(step, job.rows[l]);
-  const trace::TokenCount tokens =
-      trace::tokens_of(counts, job.model.top_k, job.options.allow_drop, place_of(job, step, l));
+  const trace::TokenCount& tokens = job.tokens[static_cast<std::size_t>(step) * job.rows.size() + l];
   demand.tokens = tokens.tokens;
   demand.dropped = tokens.dropped;
   demand.counts.assign(counts.begin(), counts.end());
@@ -103,7 +104,7 @@ void write_target(RecordSink& out, const Job& job, std::int64_t step, std::size_
 }
 
 // Before a line goes out: what is refused leaves nothing half written.
-void check_all(const Job& job) {
+void count_tokens(Job& job) {
   const bool allow_drop = job.options.allow_drop;
   for (std::int64_t step = 0; step < job.file.steps; ++step)
     for (std::size_t l = 0; l < job.rows.size(); ++l) {
@@ -112,6 +113,7 @@ void check_all(const Job& job) {
       if (job.form == Form::sampled && count.tokens == 0)
         throw Error(ErrorKind::data, place_of(job, step, l) + ": no counts to draw steps from",
                     "--layers leaves layers out");
+      job.tokens.push_back(count);
     }
 }
 
@@ -250,7 +252,7 @@ void import_counts(const ImportOptions& o, const wire::CountsFile& counts, const
   const wire::CountsFile total = form == Form::steps ? wire::CountsFile{} : summed(counts, warmup, name);
   Job job{o, form == Form::steps ? counts : total, warmup, form, {}, {}, {}, name};
   resolve_model(job, model);
-  check_all(job);
+  count_tokens(job);
   warn_of_unknown_sizes(job.model);
   if (!job.dense_rows.empty() && model.moe_layers.empty())
     warn(fmt::format("{}: dropped dense layers without any assignment: {}", name, names(job.dense_rows)));
