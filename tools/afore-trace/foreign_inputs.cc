@@ -231,22 +231,24 @@ void warn_of_one_rank(const ImportOptions& o, const std::optional<std::int64_t>&
 
 // Flags that the file has no use for.
 void refuse_unused(const ImportOptions& o, const ForeignTable& table) {
-  const auto refuse = [&](bool given, const char* flag, const char* what) {
-    if (given)
-      throw Error(ErrorKind::usage, fmt::format("{} does not apply: {} has {}", flag, o.inputs[0], what),
-                  "see afore-trace import --help");
-  };
   if (std::holds_alternative<MapFile>(table)) {
-    refuse(!o.map.empty(), "--map", "a map");
-    refuse(!o.iterations.empty(), "--iterations", "a map");
+    refuse_for_file(!o.map.empty(), "--map", o, "a map");
+    refuse_for_file(!o.iterations.empty(), "--iterations", o, "a map");
   } else if (std::holds_alternative<RoutingFile>(table)) {
-    refuse(!o.map.empty(), "--map", "routed tokens");
-    refuse(o.workers != 0, "--workers", "routed tokens");
+    refuse_for_file(!o.map.empty(), "--map", o, "routed tokens");
+    refuse_for_file(o.workers != 0, "--workers", o, "routed tokens");
   }
-  if (o.from != "vllm-map" && o.map.empty()) refuse(!o.model_class.empty(), "--model-class", "no maps by model");
+  if (o.from != "vllm-map" && o.map.empty())
+    refuse_for_file(!o.model_class.empty(), "--model-class", o, "no maps by model");
 }
 
 }  // namespace
+
+void refuse_for_file(bool given, const char* flag, const ImportOptions& o, const char* what) {
+  if (given)
+    throw Error(ErrorKind::usage, fmt::format("{} does not apply: {} has {}", flag, o.inputs[0], what),
+                "see afore-trace import --help");
+}
 
 const std::vector<std::string>& foreign_formats() {
   static const std::vector<std::string> formats = {"sglang",         "sglang-count", "sglang-csv", "vllm",
@@ -258,25 +260,17 @@ const std::vector<std::string>& foreign_formats() {
 ForeignTable load_foreign(const ImportOptions& o, const ModelSpec& model) {
   ForeignTable table = load_by_format(o, model);
   refuse_unused(o, table);
-  if (auto* routing = std::get_if<RoutingFile>(&table)) {
-    routing->axis = axis_of(o, routing->axis);
+  std::visit([&](auto& file) { file.axis = axis_of(o, file.axis); }, table);
+  if (const auto* routing = std::get_if<RoutingFile>(&table)) {
     warn_of_one_rank(o, routing->rank);
     if (model.top_k != kAbsent && model.top_k != routing->top_k && !routing->passes)
       throw Error(ErrorKind::usage,
                   fmt::format("{}: tokens have {} experts, not {}", o.inputs[0], routing->top_k, model.top_k),
                   "is --model the right one?");
-    if (!routing->passes) return table;
-    if (model.experts == kAbsent && routing->ids_of == ExpertIds::logical)
+    if (routing->passes && model.experts == kAbsent && routing->ids_of == ExpertIds::logical)
       throw Error(ErrorKind::usage, o.inputs[0] + ": the file does not say how many experts there are",
                   "give --model PRESET or --experts N");
-    return table;
-  }
-  std::visit(
-      [&](auto& file) {
-        if constexpr (!std::is_same_v<std::decay_t<decltype(file)>, RoutingFile>) file.axis = axis_of(o, file.axis);
-      },
-      table);
-  if (auto* counts = std::get_if<CountsFile>(&table)) {
+  } else if (auto* counts = std::get_if<CountsFile>(&table)) {
     warn_of_one_rank(o, counts->rank);
     return logical(o, std::move(*counts), model);
   }

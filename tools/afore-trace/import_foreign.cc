@@ -19,25 +19,19 @@ using wire::CountsFile;
 using wire::MapFile;
 using wire::RoutingFile;
 
-void refuse(bool given, const char* flag, const ImportOptions& o, const char* what) {
-  if (given)
-    throw Error(ErrorKind::usage, fmt::format("{} does not apply: {} has {}", flag, o.inputs[0], what),
-                "see afore-trace import --help");
-}
-
 void refuse_batching(const ImportOptions& o, const char* what) {
-  refuse(o.concurrent != 0, "--concurrent", o, what);
-  refuse(o.prefill_chunk != 0, "--prefill-chunk", o, what);
-  refuse(o.steps != 0, "--steps", o, what);
-  refuse(o.warmup_steps >= 0, "--warmup-steps", o, what);
+  refuse_for_file(o.concurrent != 0, "--concurrent", o, what);
+  refuse_for_file(o.prefill_chunk != 0, "--prefill-chunk", o, what);
+  refuse_for_file(o.steps != 0, "--steps", o, what);
+  refuse_for_file(o.warmup_steps >= 0, "--warmup-steps", o, what);
 }
 
 void refuse_counting(const ImportOptions& o, const char* what) {
-  refuse(o.sample_steps != 0, "--sample-steps", o, what);
-  refuse(o.tokens != 0, "--tokens", o, what);
-  refuse(o.sum, "--sum", o, what);
-  refuse(o.allow_drop, "--allow-drop", o, what);
-  refuse(!o.phase.empty(), "--phase", o, what);
+  refuse_for_file(o.sample_steps != 0, "--sample-steps", o, what);
+  refuse_for_file(o.tokens != 0, "--tokens", o, what);
+  refuse_for_file(o.sum, "--sum", o, what);
+  refuse_for_file(o.allow_drop, "--allow-drop", o, what);
+  refuse_for_file(!o.phase.empty(), "--phase", o, what);
 }
 
 void import_passes(const ImportOptions& o, const RoutingFile& routing, const ModelSpec& model) {
@@ -111,11 +105,11 @@ void import_foreign(const ImportOptions& o) {
   if (const auto* map = std::get_if<MapFile>(&table)) {
     refuse_batching(o, "a map");
     refuse_counting(o, "a map");
-    refuse(o.microbatches != 1, "--microbatches", o, "a map");
+    refuse_for_file(o.microbatches != 1, "--microbatches", o, "a map");
     import_map(o, *map, model);
   } else if (const auto* counts = std::get_if<CountsFile>(&table)) {
     refuse_batching(o, "counts");
-    refuse(o.workers != 0 && o.from != "eplb", "--workers", o, "counts");
+    refuse_for_file(o.workers != 0 && o.from != "eplb", "--workers", o, "counts");
     import_counts(o, *counts, model, {});
   } else {
     const auto& routing = std::get<RoutingFile>(table);
