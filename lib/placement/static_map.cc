@@ -189,15 +189,19 @@ class SlotSearch {
 
 }  // namespace
 
-std::vector<int> balance_slots(std::span<const std::int64_t> loads, int experts, int workers, int slots_per_worker) {
+std::vector<double> expert_sums(std::span<const std::int64_t> loads, int experts) {
   AFORE_CHECK(experts > 0 && loads.size() % static_cast<std::size_t>(experts) == 0, "loads are not whole windows");
   std::vector<double> sums(experts, 0.0);
   for (std::size_t i = 0; i < loads.size(); ++i) sums[i % experts] += static_cast<double>(loads[i]);
+  return sums;
+}
+
+std::vector<int> balance_slots(std::span<const std::int64_t> loads, int experts, int workers, int slots_per_worker) {
   EplbOptions options;
   options.replicas = workers * slots_per_worker;
   options.workers = workers;
   options.allow_duplicates = false;
-  std::vector<int> start = eplb_physical_to_logical(sums, options);
+  std::vector<int> start = eplb_physical_to_logical(expert_sums(loads, experts), options);
   if (loads.empty()) return start;
   return SlotSearch(loads, experts, workers, std::move(start)).run();
 }

@@ -16,6 +16,9 @@ namespace afore::placement {
 // in expert order. Error{usage} as eplb.h when workers * slots_per_worker < experts.
 std::vector<int> balance_slots(std::span<const std::int64_t> loads, int experts, int workers, int slots_per_worker);
 
+// By expert the sum over all windows, as EPLB takes it.
+std::vector<double> expert_sums(std::span<const std::int64_t> loads, int experts);
+
 // Largest worker load of one window under a map whose replicas share evenly. -1 slots are empty.
 double largest_load(std::span<const std::int64_t> loads, std::span<const int> physical_to_logical, int workers);
 

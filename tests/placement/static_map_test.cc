@@ -67,8 +67,7 @@ TEST(StaticMap, NeverWorseThanEplbWithoutDuplicates) {
     std::vector<std::int64_t> loads(static_cast<std::size_t>(windows) * experts);
     for (std::int64_t& load : loads) load = static_cast<std::int64_t>(rng.below(1000)) / (1 + rng.below(20));
     const std::vector<int> map = balance_slots(loads, experts, workers, slots);
-    std::vector<double> sums(experts, 0.0);
-    for (std::size_t i = 0; i < loads.size(); ++i) sums[i % experts] += static_cast<double>(loads[i]);
+    const std::vector<double> sums = expert_sums(loads, experts);
     EplbOptions options;
     options.replicas = workers * slots;
     options.workers = workers;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "afore-plan/counted.h"
 #include "report/table.h"
 #include "wire/json_writer.h"
 
@@ -18,10 +19,6 @@ double gib(std::int64_t copies, const cli::Setup& setup) {
 double mean(double sum, std::int64_t count) { return count == 0 ? 0 : sum / static_cast<double>(count); }
 
 double percent_more(double value, double base) { return base > 0 ? (value / base - 1) * 100 : 0; }
-
-std::string counted(std::int64_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
 
 std::string describe_steps(const char* name, const std::vector<std::int64_t>& steps) {
   if (steps.empty()) return fmt::format("{}: no step", name);

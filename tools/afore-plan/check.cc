@@ -7,11 +7,13 @@
 #include <memory>
 #include <optional>
 
+#include "afore-plan/counted.h"
 #include "afore-plan/map_flags.h"
 #include "common/map_file.h"
 #include "util/error.h"
 #include "util/line_io.h"
 #include "wire/foreign/check_map.h"
+#include "wire/json_tree.h"
 #include "wire/json_writer.h"
 
 namespace afore::plan {
@@ -54,7 +56,16 @@ struct Result {
   wire::MapReport report;
   bool counts = false;
   std::string redundancy;
+  std::optional<std::int64_t> redundant_bytes;
 };
+
+// Null where the size is unknown, or beyond what a record can say.
+std::optional<std::int64_t> redundant_bytes(std::int64_t slots, std::int64_t expert_bytes) {
+  std::int64_t bytes = 0;
+  if (expert_bytes == kAbsent || __builtin_mul_overflow(slots, expert_bytes, &bytes) || bytes > wire::kMaxInteger)
+    return std::nullopt;
+  return bytes;
+}
 
 Result check(const CheckOptions& o) {
   const wire::MapTarget target = target_of(o.target);
@@ -64,6 +75,7 @@ Result check(const CheckOptions& o) {
   if (const auto* counts = std::get_if<wire::CountsFile>(&table)) {
     result.counts = true;
     result.report = check_counts(*counts, model);
+    result.redundant_bytes = redundant_bytes(0, model.expert_bytes);
     return result;
   }
   const auto* map = std::get_if<wire::MapFile>(&table);
@@ -78,14 +90,15 @@ Result check(const CheckOptions& o) {
   result.report = wire::check_map(*map, target, context);
   const wire::MapReport& r = result.report;
   result.redundancy = redundancy_text(r.slots, r.experts, r.ranks, r.moe_rows, model.expert_bytes);
+  result.redundant_bytes = redundant_bytes(r.redundant_slots, model.expert_bytes);
   return result;
 }
 
 void print_text(const CheckOptions& o, const Result& result, ByteWriter& out) {
   const wire::MapReport& r = result.report;
   if (result.counts) {
-    out.write_line(fmt::format("{}: counts of {} experts in {}; the server solves a map from them at load", o.file,
-                               r.experts, counted(r.rows, "layer")));
+    out.write_line(fmt::format("{}: counts of {} experts in {}; the server solves a map from them at load",
+                               cli::printable(o.file), r.experts, counted(r.rows, "layer")));
   } else {
     out.write_line(fmt::format(
         "{}: {} of {}, {} experts{}", cli::printable(o.file), counted(r.rows, "layer"), counted(r.slots, "slot"),
@@ -107,14 +120,6 @@ void print_text(const CheckOptions& o, const Result& result, ByteWriter& out) {
                     errors > 0 ? fmt::format("not for {}", o.target) : fmt::format("{} takes it", o.target)));
 }
 
-// Null where the size is unknown, or beyond what a record can say.
-std::optional<std::int64_t> redundant_bytes(std::int64_t slots, std::int64_t expert_bytes) {
-  std::int64_t bytes = 0;
-  if (expert_bytes == kAbsent || __builtin_mul_overflow(slots, expert_bytes, &bytes) || bytes > std::int64_t{1} << 53)
-    return std::nullopt;
-  return bytes;
-}
-
 void print_json(const CheckOptions& o, const Result& result, ByteWriter& out) {
   const wire::MapReport& r = result.report;
   std::string line = "{";
@@ -127,7 +132,7 @@ void print_json(const CheckOptions& o, const Result& result, ByteWriter& out) {
   json.integer("experts", r.experts);
   json.integer("ranks", r.ranks);
   json.integer("redundant_slots", r.redundant_slots);
-  json.integer_or_null("redundant_bytes", redundant_bytes(r.redundant_slots, cli::model_of(o.model).expert_bytes));
+  json.integer_or_null("redundant_bytes", result.redundant_bytes);
   json.key("violations");
   json.open('[');
   for (const wire::MapViolation& v : r.violations) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "afore-plan/counted.h"
 #include "afore-plan/map_flags.h"
 #include "common/publish.h"
 #include "common/record_stream.h"

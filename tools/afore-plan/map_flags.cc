@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "afore-plan/counted.h"
 #include "util/error.h"
 
 namespace afore::plan {
@@ -27,10 +28,6 @@ std::string bytes_text(double bytes) {
 }
 
 }  // namespace
-
-std::string counted(std::int64_t count, const char* one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
 
 std::string redundancy_text(std::int64_t slots, std::int64_t experts, std::int64_t workers, std::int64_t moe_layers,
                             std::int64_t expert_bytes) {

@@ -17,6 +17,4 @@ void add_model_flags(CLI::App& app, cli::ModelFlags& flags);
 std::string redundancy_text(std::int64_t slots, std::int64_t experts, std::int64_t workers, std::int64_t moe_layers,
                             std::int64_t expert_bytes);
 
-std::string counted(std::int64_t count, const char* one);  // "1 layer", "3 layers"
-
 }  // namespace afore::plan

@@ -7,7 +7,9 @@
 #include <memory>
 #include <optional>
 
+#include "afore-plan/counted.h"
 #include "afore-plan/map_flags.h"
+#include "common/messages.h"
 #include "common/record_stream.h"
 #include "core/assignment.h"
 #include "demand/blocks.h"
@@ -81,15 +83,13 @@ class Placer {
   // `loads`: [blocks][experts]
   std::vector<int> place(std::span<const std::int64_t> loads) const {
     if (o_.policy == "balanced") return placement::balance_slots(loads, experts_, workers_, slots_);
-    std::vector<double> sums(experts_, 0.0);
-    for (std::size_t i = 0; i < loads.size(); ++i) sums[i % experts_] += static_cast<double>(loads[i]);
     placement::EplbOptions options;
     options.replicas = workers_ * slots_;
     options.groups = static_cast<int>(o_.eplb_groups);
     options.nodes = static_cast<int>(o_.eplb_nodes);
     options.workers = workers_;
     options.allow_duplicates = !o_.no_duplicates;
-    return placement::eplb_physical_to_logical(sums, options);
+    return placement::eplb_physical_to_logical(placement::expert_sums(loads, experts_), options);
   }
 
  private:
@@ -115,6 +115,7 @@ struct Imbalance {
 
 void report(const PlaceOptions& o, Input& input, const Placer& placer, const std::map<int, std::vector<int>>& maps,
             std::int64_t experts, std::int64_t workers, std::int64_t expert_bytes) {
+  if (cli::quiet()) return;  // the held-out half is placed for the note alone
   const int n = static_cast<int>(workers);
   const std::vector<int> contiguous = LayerPlacement::initial(static_cast<int>(experts), n, 0).physical_to_logical();
   Imbalance before, after, held_before, held_after;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "afore-plan/counted.h"
 #include "common/record_stream.h"
 #include "util/error.h"
 #include "util/line_io.h"
@@ -14,10 +15,6 @@
 
 namespace afore::plan {
 namespace {
-
-std::string counted(std::int64_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
 
 struct VerifyOptions {
   std::string file = "-", recover = "tail";
