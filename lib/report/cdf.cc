@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "report/markup.h"
+#include "report/theme.h"
 
 namespace afore::report {
 namespace {
@@ -16,8 +17,6 @@ constexpr double kWidth = 960, kLeft = 74, kPlotRight = 660, kHeight = 170;
 constexpr std::array<double, 3> kMarks = {0.5, 0.95, 0.99};
 constexpr std::int64_t kPoints = 1000;
 constexpr std::size_t kShownSeries = 9;  // rows of figures beside a panel
-
-std::string class_of(std::size_t series, char kind) { return fmt::format("{}{}", kind, series % 8); }
 
 // Below 100 samples it is the maximum, a matter of luck (docs/metrics.md).
 bool has_mark(const Distribution& d, double q) { return q < 0.99 || d.samples() >= 100; }
@@ -109,11 +108,12 @@ void draw_curves(Canvas& canvas, const CdfPanel& panel, const Plot& plot) {
   for (std::size_t s = 0; s < panel.series.size(); ++s) {
     const Distribution& d = panel.series[s].distribution;
     if (d.empty()) continue;
-    canvas.path(steps(d, plot.x, plot.y, plot.unit.size), "line " + class_of(s, 'k'),
+    canvas.path(steps(d, plot.x, plot.y, plot.unit.size), "line " + series_class('k', s),
                 s < 8 ? "" : "stroke-dasharray=\"6 3\"");
     for (const double q : kMarks)
       if (has_mark(d, q))
-        canvas.dot(plot.x.at(static_cast<double>(d.percentile(q)) / plot.unit.size), plot.y.at(q), 3, class_of(s, 'f'));
+        canvas.dot(plot.x.at(static_cast<double>(d.percentile(q)) / plot.unit.size), plot.y.at(q), 3,
+                   series_class('f', s));
   }
 }
 
@@ -134,7 +134,7 @@ void draw_numbers(Canvas& canvas, const CdfPanel& panel, const Unit& unit, doubl
       canvas.text(kName, y, "more in the table", Anchor::start, "soft small");
       break;
     }
-    canvas.line(kName, y - 4, kName + 12, y - 4, "line " + class_of(s, 'k'));
+    canvas.line(kName, y - 4, kName + 12, y - 4, "line " + series_class('k', s));
     canvas.text(kName + 17, y, panel.series[s].name.empty() ? panel.metric : shorten(panel.series[s].name, 14));
     for (std::size_t i = 0; i < kMarks.size(); ++i)
       canvas.text(kColumns[i], y,

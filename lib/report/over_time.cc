@@ -7,11 +7,14 @@
 #include <iterator>
 #include <optional>
 
+#include "report/theme.h"
+
 namespace afore::report {
 namespace {
 
 constexpr double kWidth = 960, kLeft = 74, kRight = 16, kUpper = 170, kLower = 110;
 constexpr std::int64_t kMostBuckets = 360;
+constexpr std::size_t kUnplannedColor = 7;  // grey, as in the other pictures
 
 struct Range {
   std::int64_t first = 0, last = 0;
@@ -81,17 +84,19 @@ void draw_lines(Canvas& canvas, const OverTime& data, const std::vector<std::vec
     for (const Point& point : lines[s])
       fmt::format_to(std::back_inserter(path), "{}{:.1f} {:.1f}H{:.1f}", path.empty() ? "M" : "L", x.at(point.begin),
                      y.at(point.value / unit), x.at(point.end));
-    const std::string color = data.series[s].planned ? std::to_string(s % 8) : "7";
+    const std::size_t color = data.series[s].planned ? s : kUnplannedColor;
     if (filled)
-      canvas.path(fmt::format("{}V{:.1f}H{:.1f}z", path, y.from_px, x.at(lines[s].front().begin)), "area f" + color);
-    canvas.path(path, "line k" + color, s >= 8 ? "stroke-dasharray=\"6 3\"" : "");
+      canvas.path(fmt::format("{}V{:.1f}H{:.1f}z", path, y.from_px, x.at(lines[s].front().begin)),
+                  "area " + series_class('f', color));
+    canvas.path(path, "line " + series_class('k', color), s >= kSeriesColors ? "stroke-dasharray=\"6 3\"" : "");
   }
 }
 
 std::vector<Key> keys_of(const OverTime& data) {
   std::vector<Key> keys;
   for (std::size_t s = 0; s < data.series.size(); ++s)
-    keys.push_back({data.series[s].name, "line k" + (data.series[s].planned ? std::to_string(s % 8) : "7"), true});
+    keys.push_back(
+        {data.series[s].name, "line " + series_class('k', data.series[s].planned ? s : kUnplannedColor), true});
   return keys;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "report/markup.h"
+#include "report/theme.h"
 
 namespace afore::report {
 namespace {
@@ -39,7 +40,7 @@ void draw_bar(Canvas& canvas, const PolicyComparison& comparison, const PolicyMe
     return;
   }
   const double end = x.at(std::min(*share, kMostRatio));
-  canvas.rect(kLeft, y, end - kLeft, kBar - 1, fmt::format("f{}", p % 8));
+  canvas.rect(kLeft, y, end - kLeft, kBar - 1, series_class('f', p));
   if (*share > kMostRatio) canvas.text(end - 4, y + 10, "▸", Anchor::end, "on small");
   const std::string value = fixed(*metric.values[p], metric.decimals);
   canvas.text(kWidth - kRight + 8, y + 10, p == 0 ? value : fmt::format("{} ({})", value, percent(*share)),

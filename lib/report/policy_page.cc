@@ -64,10 +64,7 @@ PagePanel imbalance_panel(const std::vector<PolicyRun>& runs, const std::string&
 
 PagePanel latency_panel(const std::vector<PolicyRun>& runs, const std::string& caption, const LatencyLimits& limits) {
   PagePanel panel{"cdf", "Latency", "", "no step of any policy ended after warm-up", Table({})};
-  std::vector<CdfPanel> cdf = {{"TTFT", "time to first token, of completed requests", {}, limits.ttft_ms},
-                               {"TPOT", "time per output token after the first, by request", {}, limits.tpot_ms},
-                               {"ITL", "time between two tokens of a request", {}, limits.itl_ms},
-                               {"step", "time between the ends of a microbatch's steps", {}, {}}};
+  std::vector<CdfPanel> cdf = latency_panels(limits);
   bool any = false, any_itl = false;
   for (const PolicyRun& run : runs) {
     const RunData& d = *run.data;

@@ -166,7 +166,6 @@ void RunData::add(const Completion& completion) {
   if (!header || !(header->measured || header->source == "requests")) return;
   if (!completion.times || !completion.times->first_token_ns) return;
   if (completion.finish_reason != "stop" && completion.finish_reason != "length") return;
-  ++completions;
   const Nanos first = *completion.times->first_token_ns;
   ttft.add(first - completion.times->arrival_ns);
   if (completion.output_tokens > 1) tpot.add((completion.times->finished_ns - first) / (completion.output_tokens - 1));

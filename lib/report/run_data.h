@@ -50,7 +50,7 @@ class RunData {
   std::vector<StepSums> before, planned;  // by step; on the layers' first maps, and as planned
   Timeline timeline;                      // step -1: none
   Distribution ttft, tpot, itl, step_length;
-  std::int64_t targets = 0, warmup_targets = 0, plans = 0, completions = 0;
+  std::int64_t targets = 0, warmup_targets = 0, plans = 0;
   std::int64_t unwanted = 0;  // targets, and assignments of sequences, of layers that the options leave out
   bool any_operations() const { return picker_.any(); }
 

@@ -10,12 +10,12 @@ namespace afore::report {
 namespace {
 
 std::vector<CdfPanel> cdf_panels(const RunData& data, const LatencyLimits& limits) {
-  std::vector<CdfPanel> panels = {
-      {"TTFT", "time to first token, of completed requests", {{"", data.ttft}}, limits.ttft_ms},
-      {"TPOT", "time per output token after the first, by request", {{"", data.tpot}}, limits.tpot_ms},
-      {"ITL", "time between two tokens of a request", {{"", data.itl}}, limits.itl_ms}};
-  if (data.itl.empty())
-    panels.push_back({"step", "time between the ends of a microbatch's steps", {{"", data.step_length}}, {}});
+  std::vector<CdfPanel> panels = latency_panels(limits);
+  panels[0].series = {{"", data.ttft}};
+  panels[1].series = {{"", data.tpot}};
+  panels[2].series = {{"", data.itl}};
+  panels[3].series = {{"", data.step_length}};
+  if (!data.itl.empty()) panels.pop_back();
   return panels;
 }
 
@@ -96,6 +96,13 @@ const char* name_of(View view) {
 }
 
 }  // namespace
+
+std::vector<CdfPanel> latency_panels(const LatencyLimits& limits) {
+  return {{"TTFT", "time to first token, of completed requests", {}, limits.ttft_ms},
+          {"TPOT", "time per output token after the first, by request", {}, limits.tpot_ms},
+          {"ITL", "time between two tokens of a request", {}, limits.itl_ms},
+          {"step", "time between the ends of a microbatch's steps", {}, {}}};
+}
 
 const char* to_string(View view) {
   switch (view) {

@@ -4,7 +4,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "report/cdf.h"
 #include "report/gantt.h"
 #include "report/html_page.h"
 #include "report/run_data.h"
@@ -23,6 +25,9 @@ struct ViewOptions {
   LatencyLimits limits;
   std::optional<TimeWindow> window;  // of the gantt
 };
+
+// TTFT, TPOT, ITL and the step, without series yet.
+std::vector<CdfPanel> latency_panels(const LatencyLimits& limits);
 
 // Why the view cannot be drawn: which records are missing, and what writes them. Empty when it can.
 std::string missing(const RunData& data, View view);

@@ -32,7 +32,6 @@ void StepTimes::add(const Demand& demand) {
 }
 
 void StepTimes::add_sampling(std::int64_t step, int microbatch, Nanos end_ns) {
-  any_ = true;
   Nanos& end = microbatches_[microbatch].steps[step].end_ns;
   end = std::max(end, end_ns);
 }

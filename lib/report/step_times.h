@@ -21,7 +21,6 @@ class StepTimes {
   void add_sampling(std::int64_t step, int microbatch, Nanos end_ns);
   void finish();
 
-  bool any() const { return any_; }
   Distribution itl, tpot, step_length;  // of measured steps; tpot of requests admitted in them, step of microbatches
 
  private:
@@ -43,7 +42,7 @@ class StepTimes {
   void settle(Microbatch& microbatch, std::int64_t before);
   void close(Microbatch& microbatch, std::int64_t number, const Step& done);
 
-  bool any_ = false, serves_requests_ = false;
+  bool serves_requests_ = false;
   std::map<int, Microbatch> microbatches_;
   std::map<std::string, Request> open_;
 };

@@ -10,6 +10,7 @@ namespace afore::report {
 // Series are told apart by the classes f0 to f7 (filled), k0 to k7 (stroked): the palette of Okabe and Ito (2008), made
 // for all kinds of colour vision, darkened on light ground and lightened on dark where contrast asks for it.
 inline constexpr std::size_t kSeriesColors = 8;
+inline std::string series_class(char kind, std::size_t series) { return kind + std::to_string(series % kSeriesColors); }
 
 // Rules for all classes the charts use, below elements of class "afore". Colours are CSS variables that follow
 // prefers-color-scheme; every use has a plain colour before it, for renderers without variables.

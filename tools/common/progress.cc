@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "common/messages.h"
+#include "report/ticks.h"
 
 namespace afore::cli {
 
@@ -49,12 +50,6 @@ bool another_has_terminal() {
   return isatty(STDERR_FILENO) == 1 && fcntl(STDERR_FILENO, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-std::string grouped(std::int64_t value) {
-  std::string text = std::to_string(value);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, 1, ',');
-  return text;
-}
-
 std::string clock_text(double seconds) {
   const auto s = static_cast<std::int64_t>(std::min(std::ceil(seconds), 359'999.0));
   if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);
@@ -65,8 +60,8 @@ std::string clock_text(double seconds) {
 
 std::string progress_text(std::int64_t done, const char* unit, double elapsed_s, double part, const std::string& note) {
   const double rate = static_cast<double>(done) / elapsed_s;
-  std::string text = fmt::format("{} {}, ", grouped(done), unit);
-  text += rate < 10 ? fmt::format("{:.1f}/s", rate) : grouped(std::llround(rate)) + "/s";
+  std::string text = fmt::format("{} {}, ", report::grouped(done), unit);
+  text += rate < 10 ? fmt::format("{:.1f}/s", rate) : report::grouped(std::llround(rate)) + "/s";
   if (!note.empty()) text += ", " + note;
   if (part < 0) return text;
   text += fmt::format(", {:.0f} %", 100 * std::min(part, 1.0));

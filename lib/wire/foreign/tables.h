@@ -30,7 +30,7 @@ struct MapFile {
   std::vector<Row> rows;
   // What the file says of itself; absent where it does not.
   std::optional<std::int64_t> ranks, experts, physical, redundant, moe_layers;
-  std::string model_name, model_class;
+  std::string model_name;
   // Broken rules of the format itself: unknown keys, numbers that contradict each other. Each one line with its place,
   // at most kMaxFormatViolations of them; the others are only counted.
   std::vector<std::string> violations;

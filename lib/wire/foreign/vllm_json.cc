@@ -23,7 +23,7 @@ MapFile read_model(ObjectReader& object, std::vector<std::string_view> known) {
         "num_redundant_experts", "physical_to_logical_map"})
     known.push_back(key);
   if (const JsonValue name = object.find("model_name")) map.model_name = name.string();
-  if (const JsonValue name = object.find("model_class")) map.model_class = name.string();
+  if (const JsonValue name = object.find("model_class")) name.expect(JsonType::string);
   const auto number = [&](const char* key) -> std::optional<std::int64_t> {
     const JsonValue value = object.find(key);
     if (!value) return std::nullopt;
@@ -53,9 +53,7 @@ MapFile read_by_model(JsonValue models, const std::string& source, const std::st
   for (const JsonValue model : models)
     if (model_key.empty() || model.key() == model_key) {
       ObjectReader object(model);
-      MapFile map = read_model(object, {});
-      if (map.model_class.empty()) map.model_class = model.key();
-      return map;
+      return read_model(object, {});
     }
   throw Error(ErrorKind::usage, source + ": there is no map of " + model_key,
               "the file has maps of " + keys_of(models));
