@@ -93,7 +93,7 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  virtual std::string name() const = 0;               // as summaries say it: "cpu-avx2"
+  virtual std::string name() const = 0;                       // as summaries say it: "cpu-avx2"
   virtual bool workers_are_virtual() const { return false; }  // several share one accelerator
   virtual std::unique_ptr<Attention> make_attention(int worker) = 0;
   virtual std::unique_ptr<ExpertWorker> make_experts(int worker, std::int64_t slots) = 0;
