@@ -71,6 +71,9 @@ class ExpertWorker {
 
   virtual void load(std::int64_t slot, int layer, int expert) = 0;  // from the model; returns when it is there
 
+  // What stands in a slot that nothing writes to now, in the device's own form: for checks.
+  virtual std::vector<std::byte> read(std::int64_t slot) = 0;
+
   // Rows of the shares through their experts, to where the attention workers combine them. `parts`: the target's step
   // on each attention worker, through the gate.
   virtual Ticket run(std::span<Step* const> parts, std::span<const RowShare> shares) = 0;
@@ -80,6 +83,7 @@ class ExpertWorker {
   // caller's time, and tells whether it is complete. May be called by another thread than the compute lane's.
   virtual Ticket copy(ExpertWorker& from, std::int64_t from_slot, std::int64_t to_slot) = 0;
   virtual bool poll(Ticket copy) = 0;
+  virtual bool polls_move() const = 0;  // copies advance by poll() alone, not by themselves
 };
 
 struct DeviceOptions {

@@ -16,6 +16,7 @@ class Plugin {
   // Why there is nothing to compute on ("no driver: …"), in one line; empty where there is.
   virtual std::string unavailable() const = 0;
   virtual bool is_tile(int tile_tokens) const = 0;
+  virtual std::int64_t free_bytes() const = 0;  // of the device that has least
   // `config` and `tensors` outlive the device. Error{io}: memory; Error{usage}: a shape that it does not compute.
   virtual std::unique_ptr<Device> open(const nn::ModelConfig& config, const nn::ModelTensors& tensors,
                                        const DeviceOptions& options) = 0;

@@ -55,6 +55,17 @@ void CudaExperts::load(std::int64_t slot, int layer, int expert) {
   uploader_.mlp(from.experts[static_cast<std::size_t>(expert)], reinterpret_cast<std::uint16_t*>(store_.slot(slot)));
 }
 
+std::vector<std::byte> CudaExperts::read(std::int64_t slot) {
+  use(gpu_);
+  std::vector<std::byte> bytes(
+      static_cast<std::size_t>(kernels::expert_bytes(config_.hidden, config_.moe_intermediate)));
+  const cudaStream_t stream = copies_.stream();
+  check(cudaMemcpyAsync(bytes.data(), store_.slot(slot), bytes.size(), cudaMemcpyDeviceToHost, stream),
+        "reading an expert");
+  check(cudaStreamSynchronize(stream), "reading an expert");
+  return bytes;
+}
+
 kernels::Part CudaExperts::part_of(CudaStep& step, std::int32_t* row_of_pair) const {
   const Routed& from = step.for_experts();
   const std::int64_t mine = options_.combine == Combine::exact ? 0 : worker_ * step.tokens() * config_.hidden;

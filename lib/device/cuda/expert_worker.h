@@ -29,10 +29,12 @@ class CudaExperts final : public ExpertWorker {
               const DeviceOptions& options, const std::unique_ptr<ExpertStore>& everywhere);
 
   void load(std::int64_t slot, int layer, int expert) override;
+  std::vector<std::byte> read(std::int64_t slot) override;
   Ticket run(std::span<Step* const> parts, std::span<const RowShare> shares) override;
   void wait(Ticket ticket) override;
   Ticket copy(ExpertWorker& from, std::int64_t from_slot, std::int64_t to_slot) override;
   bool poll(Ticket copy) override;
+  bool polls_move() const override { return false; }
 
  private:
   // A launch's lists, in pinned memory until they have arrived.

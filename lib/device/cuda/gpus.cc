@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "device/cuda/check.h"
 
 namespace afore::device::cuda {
@@ -48,6 +51,17 @@ FoundGpus find_gpus() {
   }
   if (!found.gpus.empty()) found.why_none.clear();
   return found;
+}
+
+std::int64_t FoundGpus::free_bytes() const {
+  std::size_t least = gpus.empty() ? 0 : std::numeric_limits<std::int64_t>::max();
+  for (const int gpu : gpus) {
+    std::size_t free = 0, total = 0;
+    use(gpu);
+    check(cudaMemGetInfo(&free, &total), "asking for a GPU's free memory");
+    least = std::min(least, free);
+  }
+  return static_cast<std::int64_t>(least);
 }
 
 bool join_peers(const std::vector<int>& gpus) {

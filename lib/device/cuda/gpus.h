@@ -1,5 +1,6 @@
 #pragma once
 // Which GPUs there are, and which of them reach each other's memory.
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct FoundGpus {
   std::vector<int> gpus;  // CUDA's numbers of those that the kernels run on
   std::string model;      // of the first: "NVIDIA H200"
   std::string why_none;   // one line, when there are none
+  // Of the one that has least.
+  std::int64_t free_bytes() const;
 };
 FoundGpus find_gpus();
 

@@ -12,6 +12,7 @@ class CudaPlugin final : public Plugin {
  public:
   std::string unavailable() const override { return find_gpus().why_none; }
   bool is_tile(int tile_tokens) const override { return kernels::is_tile(tile_tokens); }
+  std::int64_t free_bytes() const override { return find_gpus().free_bytes(); }
   std::unique_ptr<Device> open(const nn::ModelConfig& config, const nn::ModelTensors& tensors,
                                const DeviceOptions& options) override {
     const FoundGpus found = find_gpus();
