@@ -18,7 +18,7 @@ __global__ __launch_bounds__(kThreads) void histogram_kernel(const std::int32_t*
   __shared__ std::int32_t mine[kMostExperts];
   for (int e = threadIdx.x; e < experts; e += kThreads) mine[e] = 0;
   __syncthreads();
-  const std::int32_t first = blockIdx.x * kPairsPerBlock, last = least(pairs, first + kPairsPerBlock);
+  const std::int32_t first = blockIdx.x * kPairsPerBlock, last = min(pairs, first + kPairsPerBlock);
   for (std::int32_t i = first + threadIdx.x; i < last; i += kThreads) atomicAdd(&mine[ids[i]], 1);
   __syncthreads();
   for (int e = threadIdx.x; e < experts; e += kThreads) {

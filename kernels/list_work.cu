@@ -6,14 +6,14 @@
 namespace afore::kernels {
 namespace {
 
-constexpr int kThreads = 256, kWarps = kThreads / kWarpSize;
+constexpr int kThreads = 256, kWarps = kThreads / kWarpLanes;
 constexpr int kMostForgetBlocks = 64;  // of a part
 
 __device__ std::int64_t tokens_of(const Share& share) { return share.tokens > 0 ? share.tokens : 0; }
 
 __global__ __launch_bounds__(kThreads) void forget_rows_kernel(const Part* parts, WorkBounds bounds) {
   const Part part = parts[blockIdx.y];
-  const std::int64_t pairs = std::int64_t{least(part.tokens, bounds.part_tokens)} * bounds.top_k;
+  const std::int64_t pairs = std::int64_t{min(part.tokens, bounds.part_tokens)} * bounds.top_k;
   for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < pairs; i += gridDim.x * kThreads)
     part.row_of_pair[i] = -1;
 }
@@ -27,7 +27,7 @@ __device__ void list_rows(const Part* parts, std::int32_t num_parts, const Share
     const Part& part = parts[p];
     const std::int64_t here = part.counts[share.expert];
     const std::int32_t* sorted = part.sorted + part.begin[share.expert];
-    const std::int64_t from = begin > base ? begin : base, to = least(end, base + here);
+    const std::int64_t from = begin > base ? begin : base, to = min(end, base + here);
     for (std::int64_t o = from + threadIdx.x; o < to; o += kThreads) {
       const std::int32_t pair = sorted[o - base];
       const std::int64_t row = first + (o - begin);
@@ -45,7 +45,7 @@ __global__ __launch_bounds__(kThreads) void list_work_kernel(const Part* parts, 
                                                              WorkBounds bounds, std::int32_t tile_tokens, Row* rows,
                                                              Tile* tiles) {
   __shared__ std::int64_t warps_of_rows[kWarps], warps_of_tiles[kWarps];
-  const std::int32_t num_shares = least(counts->shares, bounds.shares), mine = blockIdx.x;
+  const std::int32_t num_shares = min(counts->shares, bounds.shares), mine = blockIdx.x;
   if (mine >= num_shares) {
     if (mine == 0 && threadIdx.x == 0) counts->rows = counts->tiles = 0;
     return;
@@ -60,14 +60,14 @@ __global__ __launch_bounds__(kThreads) void list_work_kernel(const Part* parts, 
   first_tile = block_sum(first_tile, warps_of_tiles);
 
   const Share share = shares[mine];
-  const std::int64_t wanted_end = first + tokens_of(share), end = least(wanted_end, std::int64_t{bounds.rows});
+  const std::int64_t wanted_end = first + tokens_of(share), end = min(wanted_end, std::int64_t{bounds.rows});
   list_rows(parts, bounds.parts, share, first, end, rows);
   const std::int64_t end_tile =
-      least(first_tile + divided_up(end - first, std::int64_t{tile_tokens}), std::int64_t{bounds.tiles});
+      min(first_tile + divided_up(end - first, std::int64_t{tile_tokens}), std::int64_t{bounds.tiles});
   for (std::int64_t t = first_tile + threadIdx.x; t < end_tile; t += kThreads) {
     const std::int64_t row = first + (t - first_tile) * tile_tokens;
     tiles[t] = {share.slot, static_cast<std::int32_t>(row),
-                static_cast<std::int32_t>(least(end - row, std::int64_t{tile_tokens}))};
+                static_cast<std::int32_t>(min(end - row, std::int64_t{tile_tokens}))};
   }
   // One share alone is the last, or the first to reach the bound.
   if (threadIdx.x == 0 && (mine == num_shares - 1 || wanted_end >= bounds.rows)) {
@@ -79,7 +79,7 @@ __global__ __launch_bounds__(kThreads) void list_work_kernel(const Part* parts, 
 __global__ void list_dense_kernel(std::int32_t rows, std::int32_t tile_tokens, WorkCounts* counts, Tile* tiles) {
   const std::int32_t num_tiles = divided_up(rows, tile_tokens);
   for (std::int32_t t = threadIdx.x; t < num_tiles; t += blockDim.x)
-    tiles[t] = {0, t * tile_tokens, least(tile_tokens, rows - t * tile_tokens)};
+    tiles[t] = {0, t * tile_tokens, min(tile_tokens, rows - t * tile_tokens)};
   if (threadIdx.x == 0) *counts = {1, rows, num_tiles};
 }
 
@@ -89,7 +89,7 @@ void list_work(const Part* parts, const Share* shares, WorkCounts* counts, const
                std::int32_t tile_tokens, Row* rows, Tile* tiles, cudaStream_t stream) {
   const std::int64_t part_pairs = std::int64_t{bounds.part_tokens} * bounds.top_k;
   if (bounds.parts > 0 && part_pairs > 0) {
-    const std::int64_t blocks = least(divided_up(part_pairs, std::int64_t{kThreads}), std::int64_t{kMostForgetBlocks});
+    const std::int64_t blocks = min(divided_up(part_pairs, std::int64_t{kThreads}), std::int64_t{kMostForgetBlocks});
     AFORE_LAUNCH(forget_rows_kernel, dim3(static_cast<unsigned>(blocks), bounds.parts), dim3(kThreads), 0, stream,
                  parts, bounds);
   }

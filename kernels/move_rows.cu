@@ -11,7 +11,7 @@ constexpr std::int32_t kMostBlocks = 2048;
 
 __global__ __launch_bounds__(kThreads) void gather_kernel(const Part* parts, const Row* rows, const WorkCounts* counts,
                                                           WorkBounds bounds, std::int32_t hidden, std::uint16_t* xs) {
-  const std::int32_t end = least(counts->rows, bounds.rows), words = hidden / 8;
+  const std::int32_t end = min(counts->rows, bounds.rows), words = hidden / 8;
   for (std::int32_t r = blockIdx.x; r < end; r += gridDim.x) {
     const Row row = rows[r];
     Words* to = reinterpret_cast<Words*>(xs) + std::int64_t{r} * words;
@@ -27,7 +27,7 @@ __global__ __launch_bounds__(kThreads) void gather_kernel(const Part* parts, con
 
 __global__ __launch_bounds__(kThreads) void scatter_kernel(const Part* parts, const Row* rows, const WorkCounts* counts,
                                                            WorkBounds bounds, std::int32_t hidden, const float* y) {
-  const std::int32_t end = least(counts->rows, bounds.rows), words = hidden / 4;
+  const std::int32_t end = min(counts->rows, bounds.rows), words = hidden / 4;
   for (std::int32_t r = blockIdx.x; r < end; r += gridDim.x) {
     const Row row = rows[r];
     if (row.part < 0) continue;
@@ -42,14 +42,14 @@ __global__ __launch_bounds__(kThreads) void scatter_kernel(const Part* parts, co
 void gather_rows(const Part* parts, const Row* rows, const WorkCounts* counts, const WorkBounds& bounds,
                  std::int32_t hidden, std::uint16_t* xs, cudaStream_t stream) {
   if (bounds.rows == 0) return;
-  AFORE_LAUNCH(gather_kernel, dim3(least(bounds.rows, kMostBlocks)), dim3(kThreads), 0, stream, parts, rows, counts,
+  AFORE_LAUNCH(gather_kernel, dim3(min(bounds.rows, kMostBlocks)), dim3(kThreads), 0, stream, parts, rows, counts,
                bounds, hidden, xs);
 }
 
 void scatter_rows(const Part* parts, const Row* rows, const WorkCounts* counts, const WorkBounds& bounds,
                   std::int32_t hidden, const float* y, cudaStream_t stream) {
   if (bounds.rows == 0) return;
-  AFORE_LAUNCH(scatter_kernel, dim3(least(bounds.rows, kMostBlocks)), dim3(kThreads), 0, stream, parts, rows, counts,
+  AFORE_LAUNCH(scatter_kernel, dim3(min(bounds.rows, kMostBlocks)), dim3(kThreads), 0, stream, parts, rows, counts,
                bounds, hidden, y);
 }
 

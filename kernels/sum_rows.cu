@@ -12,7 +12,7 @@ constexpr std::int32_t kMostBlocks = 1024;  // of a part
 __global__ __launch_bounds__(kThreads) void sum_rows_kernel(const Part* parts, WorkBounds bounds, std::int32_t hidden,
                                                             const float* y) {
   const Part part = parts[blockIdx.y];
-  const std::int32_t tokens = least(part.tokens, bounds.part_tokens), words = hidden / 4;
+  const std::int32_t tokens = min(part.tokens, bounds.part_tokens), words = hidden / 4;
   const Floats* rows = reinterpret_cast<const Floats*>(y);
   for (std::int32_t t = blockIdx.x; t < tokens; t += gridDim.x) {
     const std::int64_t pair = std::int64_t{t} * bounds.top_k;
@@ -33,7 +33,7 @@ __global__ __launch_bounds__(kThreads) void sum_rows_kernel(const Part* parts, W
 
 void sum_rows(const Part* parts, const WorkBounds& bounds, std::int32_t hidden, const float* y, cudaStream_t stream) {
   if (bounds.parts == 0 || bounds.part_tokens == 0) return;
-  AFORE_LAUNCH(sum_rows_kernel, dim3(least(bounds.part_tokens, kMostBlocks), bounds.parts), dim3(kThreads), 0, stream,
+  AFORE_LAUNCH(sum_rows_kernel, dim3(min(bounds.part_tokens, kMostBlocks), bounds.parts), dim3(kThreads), 0, stream,
                parts, bounds, hidden, y);
 }
 

@@ -71,7 +71,7 @@ struct TileProduct {
 
   __device__ void multiply_stage(std::int32_t step) {
     const unsigned char* stage = shared + step % kProductStages * kStageBytes;
-    const int lane = threadIdx.x % kWarpSize, warp = threadIdx.x / kWarpSize;
+    const int lane = threadIdx.x % kWarpLanes, warp = threadIdx.x / kWarpLanes;
     // Matrices of x: rows 0-7 and 8-15 of the first 8 columns, then of the next; of w: the first and the next 8 columns
     // of rows 0-7, then of rows 8-15.
     const unsigned char* x_row = stage + (lane % 8 + lane / 8 % 2 * 8) * kRowBytes;
@@ -113,9 +113,9 @@ struct TileProduct {
   }
 
   // Of place q in sum[…][r][half].
-  __device__ static int row_of(int r, int q) { return r * 16 + threadIdx.x % kWarpSize / 4 + q / 2 * 8; }
+  __device__ static int row_of(int r, int q) { return r * 16 + threadIdx.x % kWarpLanes / 4 + q / 2 * 8; }
   __device__ static int column_of(int half, int q) {
-    return threadIdx.x / kWarpSize * 16 + half * 8 + threadIdx.x % 4 * 2 + q % 2;
+    return threadIdx.x / kWarpLanes * 16 + half * 8 + threadIdx.x % 4 * 2 + q % 2;
   }
 };
 

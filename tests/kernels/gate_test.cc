@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "memory.h"
 #include "support.h"
 
 namespace afore::kernels {
@@ -28,7 +29,7 @@ void expect_twins_choice(const GateRule& rule, const std::vector<float>& logits,
   Choice expected(rule, tokens);
   twin::gate(rule, in.data(), bias_or_null, tokens, expected.ids.data(), expected.weights.data(),
              expected.not_finite.data());
-  in_every_schedule([&] {
+  for_schedules([&] {
     Choice out(rule, tokens);
     gate(rule, in.data(), bias_or_null, tokens, out.ids.data(), out.weights.data(), out.not_finite.data(), nullptr);
     EXPECT_EQ(out.ids.values(), expected.ids.values());
@@ -138,7 +139,7 @@ void expect_twins_sort(const std::vector<std::int32_t>& ids, std::int32_t expert
       sorted(ids.size());
   twin::demand_histogram(in.data(), pairs, experts, counts.data());
   twin::sort_pairs(in.data(), pairs, experts, counts.data(), begin.data(), sorted.data());
-  in_every_schedule([&] {
+  for_schedules([&] {
     Memory<std::int32_t> out_counts(counts.size(), -7), out_begin(begin.size(), -7), out_sorted(sorted.size(), -7);
     demand_histogram(in.data(), pairs, experts, out_counts.data(), nullptr);
     EXPECT_EQ(out_counts.values(), counts);

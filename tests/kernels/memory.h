@@ -1,5 +1,5 @@
 #pragma once
-// What tests of kernels share: schedules, memory that notices what lies outside, and inputs.
+// Memory that notices what is outside it, and inputs.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -15,19 +15,6 @@
 #include "kernels/gpu.h"
 
 namespace afore::kernels {
-
-inline constexpr int kSchedules = 4;
-
-// Runs `test` under several orders of blocks, warps and threads, the plain one first.
-template <class Test>
-void in_every_schedule(const Test& test) {
-  for (int schedule = 0; schedule < kSchedules; ++schedule) {
-    SCOPED_TRACE(schedule);
-    ::shim::opt() = {schedule > 0, static_cast<std::uint64_t>(schedule)};
-    test();
-  }
-  ::shim::opt() = {};
-}
 
 // Exactly `size` elements that end where memory does: what reads or writes beyond them stops the program. What is
 // written before them is an error when they go.

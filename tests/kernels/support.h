@@ -16,10 +16,10 @@ namespace afore::kernels {
 inline void for_schedules(const std::function<void()>& body) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     SCOPED_TRACE("schedule " + std::to_string(seed));
-    ::shim::opt().shuffle = seed != 0;
-    ::shim::opt().seed = seed;
+    shim::set_schedule(seed);
     body();
   }
+  shim::set_schedule(0);
 }
 
 // In [-size, size), the same everywhere.
