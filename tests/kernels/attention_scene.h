@@ -5,9 +5,9 @@
 #include <random>
 #include <vector>
 
+#include "inputs.h"
 #include "kernels/attention.h"
 #include "kernels/bf16.h"
-#include "support.h"
 
 namespace afore::kernels {
 
