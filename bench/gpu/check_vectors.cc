@@ -57,8 +57,7 @@ void check_norms(Report& report, std::int32_t rows, std::int32_t n) {
   twin::add_rms_norm(expected_residual.data(), delta.data(), weight.data(), 1e-5f, rows, n, expected.data());
   add_rms_norm(residual.data(), d_delta.data(), d_weight.data(), 1e-5f, rows, n, y.data(), stream());
   report.check("vectors", "add_rms_norm, " + shape, norm_difference(y.values(), expected));
-  report.check("vectors", "add_rms_norm's residual, " + shape,
-               first_difference(residual.values(), expected_residual));
+  report.check("vectors", "add_rms_norm's residual, " + shape, first_difference(residual.values(), expected_residual));
   add(sums.data(), d_delta.data(), std::int64_t{rows} * n, stream());
   report.check("vectors", "add, " + shape, first_difference(sums.values(), expected_residual));
 }

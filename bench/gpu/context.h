@@ -23,7 +23,12 @@ struct Sizes {
   kernels::AttentionShape attention{96, 8, 128, 64};
 };
 inline Sizes tiny_sizes() {
-  return {.tiny = true, .hidden = 64, .intermediate = 40, .experts = 8, .top_k = 2, .vocab = 600,
+  return {.tiny = true,
+          .hidden = 64,
+          .intermediate = 40,
+          .experts = 8,
+          .top_k = 2,
+          .vocab = 600,
           .attention = {4, 2, 16, 8}};
 }
 

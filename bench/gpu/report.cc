@@ -91,8 +91,8 @@ std::string row(const Figure& figure, bool stand_in) {
 std::string check_rows(const Report& report) {
   std::string text = fmt::format("{:<10} {:<44} {}\n", "section", "check", "result");
   for (const Check& check : report.checks)
-    text += fmt::format("{:<10} {:<44} {}\n", check.section, check.name,
-                        check.passed ? "ok" : "FAILED: " + check.detail);
+    text +=
+        fmt::format("{:<10} {:<44} {}\n", check.section, check.name, check.passed ? "ok" : "FAILED: " + check.detail);
   return text;
 }
 
@@ -129,13 +129,14 @@ std::string Report::table() const {
   for (const auto& [name, value] : facts) text += fmt::format("# {}: {}\n", name, value);
   if (stand_in) text += "# stand-in: a CPU in a GPU's place. Nothing here is a measurement.\n";
   text += "\n" + check_rows(*this);
-  text += fmt::format("\n{:<10} {:<44} {:>9} {:>9} {:<7} {:>5}  {}\n", "section", "figure", "median", "p95", "unit", "n",
-                      "goal; note");
+  text += fmt::format("\n{:<10} {:<44} {:>9} {:>9} {:<7} {:>5}  {}\n", "section", "figure", "median", "p95", "unit",
+                      "n", "goal; note");
   for (const Figure& figure : figures) text += row(figure, stand_in);
   if (!skipped.empty()) text += "\n";
   for (const Skipped& skip : skipped) text += fmt::format("not run    {}: {}\n", skip.section, skip.why);
   if (!steps.empty()) text += fmt::format("\n{:<44} {:>9} {:>9}\n", "step", "exit code", "seconds");
-  for (const Step& step : steps) text += fmt::format("{:<44} {:>9} {:>9.1f}\n", step.name, step.exit_code, step.seconds);
+  for (const Step& step : steps)
+    text += fmt::format("{:<44} {:>9} {:>9.1f}\n", step.name, step.exit_code, step.seconds);
   const auto failed = std::count_if(checks.begin(), checks.end(), [](const Check& check) { return !check.passed; });
   const auto goals = std::count_if(figures.begin(), figures.end(), [](const Figure& f) { return !f.goal.empty(); });
   const auto met =
@@ -158,7 +159,13 @@ void add_report(wire::JsonValue from, Report& to) {
     wire::ObjectReader figure(item);
     Figure read{.section = std::string(figure.required("section").string()),
                 .name = std::string(figure.required("name").string()),
-                .unit = {}, .value = 0, .p95 = {}, .n = 1, .note = {}, .goal = {}, .met = false};
+                .unit = {},
+                .value = 0,
+                .p95 = {},
+                .n = 1,
+                .note = {},
+                .goal = {},
+                .met = false};
     const wire::JsonValue value = figure.required("value"), p95 = figure.required("p95");
     if (!value.is_null()) read.value = value.number();
     if (!p95.is_null()) read.p95 = p95.number();

@@ -37,8 +37,8 @@ struct Step {  // a program that was run
 };
 
 struct Report {
-  bool stand_in = false;                                       // no device: values are nobody's and are left out
-  std::vector<std::pair<std::string, std::string>> facts;      // of the device and the run, by name
+  bool stand_in = false;                                   // no device: values are nobody's and are left out
+  std::vector<std::pair<std::string, std::string>> facts;  // of the device and the run, by name
   std::vector<Check> checks;
   std::vector<Figure> figures;
   std::vector<Skipped> skipped;

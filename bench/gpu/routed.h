@@ -18,8 +18,14 @@ struct HostPart {
 
 struct DevicePart {
   explicit DevicePart(const HostPart& host)
-      : x(host.x), counts(host.counts), begin(host.begin), sorted(host.sorted), row_of_pair(host.row_of_pair.size()),
-        weights(host.weights), out_of_pairs(host.out_of_pairs), out_of_tokens(host.out_of_tokens) {}
+      : x(host.x),
+        counts(host.counts),
+        begin(host.begin),
+        sorted(host.sorted),
+        row_of_pair(host.row_of_pair.size()),
+        weights(host.weights),
+        out_of_pairs(host.out_of_pairs),
+        out_of_tokens(host.out_of_tokens) {}
   Buffer<std::uint16_t> x;
   Buffer<std::int32_t> counts, begin, sorted, row_of_pair;
   Buffer<float> weights, out_of_pairs, out_of_tokens;

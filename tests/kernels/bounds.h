@@ -33,4 +33,34 @@ inline float query_bound(float most_of_head) { return most_of_head * 0x1p-19f; }
 // their own steps.
 inline float cache_bound(float expected) { return std::abs(expected) * 0x1p-7f + 0x1p-17f; }
 
+// Sums of K products in float32 differ from the twin's, which are exact up to one rounding, by rounding errors that are
+// independent: at most 4 * sqrt(K) * 2^-24 * sum |x w|. Devices may cut off where the stand-in rounds, and add 16
+// products at a time, which is what the factor 4 leaves room for.
+struct Sums {
+  double sum = 0, sizes = 0;  // of x w, of |x w|
+};
+inline Sums sums_of(const std::uint16_t* x, const std::uint16_t* w, std::int64_t k) {
+  Sums sums;
+  for (std::int64_t i = 0; i < k; ++i) {
+    const double product = double{float_of(x[i])} * double{float_of(w[i])};
+    sums.sum += product;
+    sums.sizes += std::abs(product);
+  }
+  return sums;
+}
+inline double product_bound(std::int64_t k, double sizes) {
+  return 4 * std::sqrt(static_cast<double>(k)) * 0x1p-24 * sizes + 1e-30;
+}
+inline double product_bound(const std::uint16_t* x, const std::uint16_t* w, std::int64_t k) {
+  return product_bound(k, sums_of(x, w, k).sizes);
+}
+// Of silu(gate x) * (up x) as bf16, which may round to a neighbour: 2^-7 more. The slope of silu is below 1.1.
+inline double gate_up_bound(const std::uint16_t* x, const std::uint16_t* gate, const std::uint16_t* up,
+                            std::int64_t k) {
+  const Sums g = sums_of(x, gate, k), u = sums_of(x, up, k);
+  const double silu = g.sum / (1 + std::exp(-g.sum));
+  const double g_error = 1.1 * product_bound(k, g.sizes), u_error = product_bound(k, u.sizes);
+  return g_error * std::abs(u.sum) + (std::abs(silu) + g_error) * u_error + 0x1p-7 * std::abs(silu * u.sum);
+}
+
 }  // namespace afore::kernels

@@ -98,7 +98,8 @@ TEST(Vectors, ASumLongerThanTheGridIsWhole) {
 void expect_near(const std::vector<std::uint16_t>& y, const std::vector<std::uint16_t>& expected) {
   std::size_t different = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
-    ASSERT_LE(std::abs(y[i] - expected[i]), kNormSteps) << i << ": " << float_of(y[i]) << " for " << float_of(expected[i]);
+    ASSERT_LE(std::abs(y[i] - expected[i]), kNormSteps)
+        << i << ": " << float_of(y[i]) << " for " << float_of(expected[i]);
     different += y[i] != expected[i];
   }
   EXPECT_LE(different, most_beside(y.size()));
