@@ -7,15 +7,15 @@ namespace afore::kernels {
 constexpr int kWarpLanes = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 
-// The sum over groups of kLanes lanes, in each of them; all lanes of the warp call it.
-template <int kLanes = kWarpLanes>
+// Over lanes that are kStep apart, in each of them; all lanes of the warp call it.
+template <int kStep = 1>
 __device__ __forceinline__ float lanes_sum(float value) {
-  for (int offset = kLanes / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(kAllLanes, value, offset);
+  for (int offset = kWarpLanes / 2; offset >= kStep; offset /= 2) value += __shfl_xor_sync(kAllLanes, value, offset);
   return value;
 }
-template <int kLanes = kWarpLanes>
+template <int kStep = 1>
 __device__ __forceinline__ float lanes_max(float value) {
-  for (int offset = kLanes / 2; offset > 0; offset /= 2) {
+  for (int offset = kWarpLanes / 2; offset >= kStep; offset /= 2) {
     const float other = __shfl_xor_sync(kAllLanes, value, offset);
     value = value < other ? other : value;
   }

@@ -9,7 +9,7 @@ namespace afore::kernels {
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / kWarpLanes;
-constexpr std::int64_t kMostBlocks = 4096;
+constexpr std::int64_t kMostBlocks = 1024;
 
 // Elements go through threads in fours, moved at once where all fours are aligned. Which elements a thread has, and so
 // the order of sums, is the same either way.

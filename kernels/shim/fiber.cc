@@ -56,7 +56,8 @@ std::size_t page_bytes() {
 
 #if !defined(AFORE_SHIM_UCONTEXT)
 // Keeps what the System V ABI says a callee keeps (but the floating-point control words, which kernels leave alone),
-// stores the stack pointer in *from and goes on where `to` was stored.
+// stores the stack pointer in *from and goes on where `to` was stored. By a jump: what `ret` would have the processor
+// expect is another stack's.
 extern "C" void afore_shim_switch(void** from, void* to);
 asm(R"(
   .text
@@ -79,7 +80,8 @@ afore_shim_switch:
   popq %r12
   popq %rbx
   popq %rbp
-  ret
+  popq %rcx
+  jmpq *%rcx
   .size afore_shim_switch, . - afore_shim_switch
 )");
 #endif
