@@ -80,8 +80,8 @@ std::string row(const Figure& figure, bool stand_in) {
   const std::string p95 = stand_in || !figure.p95 ? "" : readable(*figure.p95);
   std::string goal = figure.goal;
   if (!goal.empty()) goal += stand_in ? ": not judged" : figure.met ? ": met" : ": NOT MET";
-  std::string last = goal;
-  if (!figure.note.empty()) last += (goal.empty() ? "" : "; ") + figure.note;
+  const bool both = !goal.empty() && !figure.note.empty();
+  const std::string last = fmt::format("{}{}{}", goal, both ? "; " : "", figure.note);
   std::string text = fmt::format("{:<10} {:<44} {:>9} {:>9} {:<7} {:>5}  {}", figure.section, figure.name, value, p95,
                                  figure.unit, figure.n, last);
   text.erase(text.find_last_not_of(' ') + 1);

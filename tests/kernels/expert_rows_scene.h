@@ -16,7 +16,7 @@ inline bool operator==(const WorkCounts& a, const WorkCounts& b) {
   return a.shares == b.shares && a.rows == b.rows && a.tiles == b.tiles;
 }
 
-struct SceneSizes {
+struct WorkSceneSizes {
   std::vector<std::int32_t> tokens;  // by part
   std::int32_t experts = 1, top_k = 1, hidden = 8;
 };
@@ -29,7 +29,7 @@ struct PartMemory {
   Memory<std::int32_t> row_of_pair;
   Memory<float> out_of_pairs, out_of_tokens;
 
-  PartMemory(const SceneSizes& sizes, std::size_t tokens, std::size_t pairs, Numbers& numbers)
+  PartMemory(const WorkSceneSizes& sizes, std::size_t tokens, std::size_t pairs, Numbers& numbers)
       : x(numbers.bf16s(tokens * static_cast<std::size_t>(sizes.hidden))),
         ids(pairs),
         counts(static_cast<std::size_t>(sizes.experts)),
@@ -54,14 +54,14 @@ struct PartMemory {
   }
 };
 
-struct Scene {
-  SceneSizes sizes;
+struct WorkScene {
+  WorkSceneSizes sizes;
   std::vector<std::unique_ptr<PartMemory>> memory;
   std::vector<Part> parts;
   std::vector<Share> shares;
   WorkBounds bounds;
 
-  Scene(SceneSizes of, std::uint64_t seed) : sizes(std::move(of)) {
+  WorkScene(WorkSceneSizes of, std::uint64_t seed) : sizes(std::move(of)) {
     Numbers numbers(seed);
     bounds = {.parts = static_cast<std::int32_t>(sizes.tokens.size()), .top_k = sizes.top_k};
     for (const std::int32_t tokens : sizes.tokens) {
@@ -104,7 +104,7 @@ struct Work {
   Memory<Row> rows;
   Memory<Tile> tiles;
 
-  explicit Work(const Scene& scene)
+  explicit Work(const WorkScene& scene)
       : rows(static_cast<std::size_t>(scene.bounds.rows), Row{-5, -5}),
         tiles(static_cast<std::size_t>(scene.bounds.tiles), Tile{-5, -5, -5}) {
     counts[0] = {static_cast<std::int32_t>(scene.shares.size()), -5, -5};

@@ -1,10 +1,12 @@
 #pragma once
 // Inputs of kernels, for tests and for gpu_check: the same for the same seed everywhere.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <iterator>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "kernels/bf16.h"
@@ -49,8 +51,9 @@ inline std::vector<float> random_floats(std::size_t count, std::uint64_t seed, f
 
 template <class A, class B>
 bool same_bytes(const A& a, const B& b) {
-  return std::size(a) == std::size(b) &&
-         std::memcmp(std::data(a), std::data(b), std::size(a) * sizeof(*std::data(a))) == 0;
+  const auto a_bytes = std::as_bytes(std::span(std::data(a), std::size(a)));
+  const auto b_bytes = std::as_bytes(std::span(std::data(b), std::size(b)));
+  return std::ranges::equal(a_bytes, b_bytes);
 }
 
 inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();

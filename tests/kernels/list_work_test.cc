@@ -7,16 +7,16 @@
 namespace afore::kernels {
 namespace {
 
-std::vector<std::vector<std::int32_t>> rows_of_pairs(const Scene& scene) {
+std::vector<std::vector<std::int32_t>> rows_of_pairs(const WorkScene& scene) {
   std::vector<std::vector<std::int32_t>> all;
   for (const auto& part : scene.memory) all.push_back(part->row_of_pair.values());
   return all;
 }
-void forget(Scene& scene) {
+void forget(WorkScene& scene) {
   for (const auto& part : scene.memory) std::fill(part->row_of_pair.begin(), part->row_of_pair.end(), 12345);
 }
 
-void expect_twins_list(Scene& scene, std::int32_t tile_tokens) {
+void expect_twins_list(WorkScene& scene, std::int32_t tile_tokens) {
   const Memory<Part> parts(scene.parts);
   const Memory<Share> shares(scene.shares);
   Work expected(scene);
@@ -37,13 +37,13 @@ void expect_twins_list(Scene& scene, std::int32_t tile_tokens) {
 }
 
 TEST(ListWork, IsItsTwins) {
-  for (const SceneSizes& sizes :
-       {SceneSizes{.tokens = {5, 0, 9}, .experts = 4, .top_k = 2}, SceneSizes{.tokens = {1}, .experts = 1, .top_k = 1},
-        SceneSizes{.tokens = {300, 200}, .experts = 3, .top_k = 2},
-        SceneSizes{.tokens = {7, 8, 9, 10}, .experts = 64, .top_k = 8}})
+  for (const WorkSceneSizes& sizes : {WorkSceneSizes{.tokens = {5, 0, 9}, .experts = 4, .top_k = 2},
+                                      WorkSceneSizes{.tokens = {1}, .experts = 1, .top_k = 1},
+                                      WorkSceneSizes{.tokens = {300, 200}, .experts = 3, .top_k = 2},
+                                      WorkSceneSizes{.tokens = {7, 8, 9, 10}, .experts = 64, .top_k = 8}})
     for (const std::int32_t tile_tokens : {16, 32, 64}) {
       SCOPED_TRACE(testing::Message() << sizes.experts << " experts, tiles of " << tile_tokens);
-      Scene scene(sizes, 1);
+      WorkScene scene(sizes, 1);
       scene.share_experts(2);
       scene.set_bounds(tile_tokens);
       expect_twins_list(scene, tile_tokens);
@@ -52,7 +52,7 @@ TEST(ListWork, IsItsTwins) {
 
 // Two parts of 2 tokens and 2 pairs each; the middle two of expert 1's four occurrences.
 TEST(ListWork, NumbersOccurrencesOverParts) {
-  Scene scene({.tokens = {2, 2}, .experts = 2, .top_k = 2}, 1);
+  WorkScene scene({.tokens = {2, 2}, .experts = 2, .top_k = 2}, 1);
   scene.add_share(1, 1, 2);
   scene.set_bounds(16);
   Work work(scene);
@@ -69,21 +69,21 @@ TEST(ListWork, NumbersOccurrencesOverParts) {
 }
 
 TEST(ListWork, OfNothing) {
-  Scene none({.tokens = {3}, .experts = 2, .top_k = 1}, 1);
+  WorkScene none({.tokens = {3}, .experts = 2, .top_k = 1}, 1);
   none.set_bounds(16);
   expect_twins_list(none, 16);
-  Scene empty({.tokens = {3}, .experts = 2, .top_k = 1}, 1);
+  WorkScene empty({.tokens = {3}, .experts = 2, .top_k = 1}, 1);
   empty.add_share(0, 0, 0);
   empty.add_share(1, 0, 0);
   empty.set_bounds(16);
   expect_twins_list(empty, 16);
-  Scene no_parts({.tokens = {}, .experts = 1, .top_k = 1}, 1);
+  WorkScene no_parts({.tokens = {}, .experts = 1, .top_k = 1}, 1);
   no_parts.set_bounds(16);
   expect_twins_list(no_parts, 16);
 }
 
 TEST(ListWork, OfManyShares) {
-  Scene scene({.tokens = {2100}, .experts = 512, .top_k = 8}, 2);  // 16800 pairs: more than blocks forget at once
+  WorkScene scene({.tokens = {2100}, .experts = 512, .top_k = 8}, 2);  // 16800 pairs: more than blocks forget at once
   for (std::int32_t e = 0; e < 512; ++e)
     for (std::int32_t i = 0; i < 8; ++i)
       scene.add_share(e, scene.demand(e) * i / 8, scene.demand(e) * (i + 1) / 8 - scene.demand(e) * i / 8);
@@ -107,7 +107,7 @@ TEST(ListWork, OfManyShares) {
 // Buffers that say more than the launch allows are cut at what it allows.
 class ListWorkStops : public testing::Test {
  protected:
-  Scene scene{{.tokens = {40, 30}, .experts = 4, .top_k = 2}, 3};
+  WorkScene scene{{.tokens = {40, 30}, .experts = 4, .top_k = 2}, 3};
   void SetUp() override {
     scene.share_experts(1);
     scene.set_bounds(16);

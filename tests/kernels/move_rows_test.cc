@@ -11,11 +11,11 @@ namespace {
 constexpr std::int32_t kTileTokens = 16;
 
 struct Listed {
-  Scene scene;
+  WorkScene scene;
   std::unique_ptr<Work> work;
   std::vector<float> y;
 
-  Listed(const SceneSizes& sizes, std::int32_t bounds_more) : scene(sizes, 5) {
+  Listed(const WorkSceneSizes& sizes, std::int32_t bounds_more) : scene(sizes, 5) {
     scene.share_experts(3);
     scene.shares.push_back({0, scene.demand(0), 2, 0});  // two rows of no pair
     scene.set_bounds(kTileTokens);
@@ -50,14 +50,14 @@ bool same_outs(const std::vector<std::vector<float>>& a, const std::vector<std::
                     [](const auto& x, const auto& y) { return same_bytes(x, y); });
 }
 
-const SceneSizes kScenes[] = {
+const WorkSceneSizes kScenes[] = {
     {.tokens = {5, 0, 9}, .experts = 6, .top_k = 3, .hidden = 24},
     {.tokens = {1}, .experts = 1, .top_k = 1, .hidden = 8},
     {.tokens = {3, 2}, .experts = 20, .top_k = 8, .hidden = 1048},  // more than a block's threads take at once
 };
 
 TEST(MoveRows, GatherIsItsTwins) {
-  for (const SceneSizes& sizes : kScenes)
+  for (const WorkSceneSizes& sizes : kScenes)
     for (const std::int32_t bounds_more : {0, 3}) {
       Listed listed(sizes, bounds_more);
       Memory<std::uint16_t> expected(listed.size_of_rows(), 7);
@@ -73,7 +73,7 @@ TEST(MoveRows, GatherIsItsTwins) {
 }
 
 TEST(MoveRows, ScatterIsItsTwins) {
-  for (const SceneSizes& sizes : kScenes)
+  for (const WorkSceneSizes& sizes : kScenes)
     for (const std::int32_t bounds_more : {0, 3}) {
       Listed listed(sizes, bounds_more);
       const Memory<float> y(listed.y);
@@ -89,7 +89,7 @@ TEST(MoveRows, ScatterIsItsTwins) {
 }
 
 TEST(MoveRows, SumIsItsTwins) {
-  for (const SceneSizes& sizes : kScenes) {
+  for (const WorkSceneSizes& sizes : kScenes) {
     Listed listed(sizes, 0);
     const Memory<float> y(listed.y);
     twin::sum_rows(listed.parts(false).data(), listed.scene.bounds, sizes.hidden, y.data());
