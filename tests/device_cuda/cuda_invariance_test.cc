@@ -28,7 +28,7 @@ void expect_same(const Transcript& got, const Transcript& expected) {
 }
 
 TEST(CudaInvariance, WorkersSplitsCopiesAndMicrobatches) {
-  Setup setup;
+  RunSetup setup;
   setup.options = {2, 3, Combine::exact, 1024, 16};
   setup.microbatches = 2;
   setup.drive = {.seed = 3, .split = true, .copies = true};
@@ -40,7 +40,7 @@ TEST(CudaInvariance, WorkersSplitsCopiesAndMicrobatches) {
 TEST(CudaInvariance, OrdersOfStreams) {
   for (std::uint64_t schedule = 1; schedule <= 4; ++schedule) {
     SCOPED_TRACE(schedule);
-    Setup setup;
+    RunSetup setup;
     setup.options = {2, 2, Combine::exact, 1024, 32};
     setup.microbatches = 2;
     setup.schedule = schedule;
@@ -50,7 +50,7 @@ TEST(CudaInvariance, OrdersOfStreams) {
 }
 
 TEST(CudaInvariance, CutsOfPrompts) {
-  Setup setup;
+  RunSetup setup;
   setup.chunk = 7;
   const Transcript got = on_cuda(tiny_model(), setup, conversations(), kTokens);
   expect_same(got, plain());
@@ -59,7 +59,7 @@ TEST(CudaInvariance, CutsOfPrompts) {
 class Gpus : public testing::TestWithParam<std::pair<int, bool>> {};
 
 TEST_P(Gpus, Several) {
-  Setup setup;
+  RunSetup setup;
   std::tie(setup.gpus, setup.peers) = GetParam();
   setup.options = {2, 3, Combine::exact, 1024, 16};
   setup.microbatches = 2;
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(CudaInvariance, Gpus,
 TEST(CudaInvariance, PartialSumsAreClose) {
   constexpr float kTolerance = 2e-2f;
   for (const bool peers : {true, false}) {
-    Setup setup;
+    RunSetup setup;
     setup.gpus = 3;
     setup.peers = peers;
     setup.options = {1, 3, Combine::partial, 1024, 16};
