@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "memory.h"
 #include "support.h"
 
 namespace afore::kernels {
@@ -25,11 +26,11 @@ void on_device(const float* logits, const SampleRow* options, std::int32_t rows,
 }
 
 Result run(Sampler sampler, const std::vector<float>& logits, const std::vector<SampleRow>& options) {
-  Result result;
-  result.tokens.assign(options.size(), -7);
-  sampler(logits.data(), options.data(), static_cast<std::int32_t>(options.size()),
-          static_cast<std::int32_t>(logits.size() / options.size()), result.tokens.data(), &result.not_finite);
-  return result;
+  const Memory<float> rows = logits;
+  Memory<std::int32_t> tokens(options.size(), -7), not_finite(1);
+  sampler(rows.data(), options.data(), static_cast<std::int32_t>(options.size()),
+          static_cast<std::int32_t>(logits.size() / options.size()), tokens.data(), not_finite.data());
+  return {tokens.values(), not_finite[0]};
 }
 
 void expect_as_twin(const std::vector<float>& logits, const std::vector<SampleRow>& options) {
