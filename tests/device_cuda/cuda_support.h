@@ -23,7 +23,7 @@ inline Plugin& plugin() {
 }
 
 // A machine and a setup of workers on it.
-struct Setup {
+struct RunSetup {
   int gpus = 1;
   bool peers = true;
   std::uint64_t schedule = 0;  // of the stand-in
@@ -46,7 +46,7 @@ struct Transcript {
 };
 
 // Every prompt in chunks, then `tokens` tokens of each. Conversations go round on attention workers and microbatches.
-inline Transcript converse(const nn::Model& model, Device& device, const Setup& setup,
+inline Transcript converse(const nn::Model& model, Device& device, const RunSetup& setup,
                            const std::vector<Conversation>& conversations, int tokens) {
   Driver driver(model, device, setup.options, setup.drive);
   const std::size_t count = conversations.size();
@@ -102,7 +102,7 @@ inline std::unique_ptr<Device> open_cuda(const nn::Model& model, const DeviceOpt
   return plugin().open(model.config, model.tensors, options);
 }
 
-inline Transcript on_cuda(const nn::Model& model, const Setup& setup, const std::vector<Conversation>& conversations,
+inline Transcript on_cuda(const nn::Model& model, const RunSetup& setup, const std::vector<Conversation>& conversations,
                           int tokens) {
   shim::set_devices(setup.gpus);
   shim::set_peer_access(setup.peers);
@@ -111,7 +111,7 @@ inline Transcript on_cuda(const nn::Model& model, const Setup& setup, const std:
   return converse(model, *device, setup, conversations, tokens);
 }
 
-inline Transcript on_cpu(const nn::Model& model, Setup setup, const std::vector<Conversation>& conversations,
+inline Transcript on_cpu(const nn::Model& model, RunSetup setup, const std::vector<Conversation>& conversations,
                          int tokens) {
   setup.options.tile_tokens = cpu::kTileTokens;
   const cpu::AttentionWeights weights(model);
