@@ -53,7 +53,7 @@ install(FILES completions/_afore DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor
 
 # What data_file() looks for beside the tools, and what examples read.
 install(DIRECTORY models/tiny DESTINATION ${CMAKE_INSTALL_DATADIR}/afore/models PATTERN golden EXCLUDE)
-install(DIRECTORY data/workloads data/tiny-routing DESTINATION ${CMAKE_INSTALL_DATADIR}/afore/data)
+install(DIRECTORY data/workloads data/tiny-routing data/configs DESTINATION ${CMAKE_INSTALL_DATADIR}/afore/data)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING
         PATTERN "*.md" PATTERN "*.svg" PATTERN man EXCLUDE)

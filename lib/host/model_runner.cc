@@ -3,17 +3,16 @@
 #include <algorithm>
 
 namespace afore::host {
-namespace {
 
-device::cpu::ExpertSource open_source(const std::filesystem::path& folder) {
-  nn::ModelConfig config = nn::read_config(folder);
-  return {config, nn::Checkpoint(folder)};
+LoadedModel::LoadedModel(const std::filesystem::path& folder) : model(nn::open_model(folder)), tokenizer(folder) {}
+
+LoadedModel::LoadedModel(nn::Model made_up, const std::filesystem::path& tokenizer_folder)
+    : model(std::move(made_up)), tokenizer(tokenizer_folder) {}
+
+const device::cpu::AttentionWeights& LoadedModel::weights() const {
+  std::call_once(packed_, [this] { weights_ = std::make_unique<const device::cpu::AttentionWeights>(model); });
+  return *weights_;
 }
-
-}  // namespace
-
-LoadedModel::LoadedModel(const std::filesystem::path& folder)
-    : source(open_source(folder)), weights(source.config(), source.tensors()), tokenizer(folder) {}
 
 ModelRunner::ModelRunner(const LoadedModel& model, int microbatches, int attention_workers, TextSink text)
     : sequences_(model.tokenizer, model.config().eos_ids, std::move(text)),
@@ -52,7 +51,7 @@ void ModelRunner::release() {
 
 void ModelRunner::on_closed(int slot) {
   if (!sequences_.open(slot)) return;  // it never ran
-  if (const int worker = sequences_.attention_worker(slot); worker >= 0) cache(worker).release(sequences_.pages(slot));
+  if (const int worker = sequences_.attention_worker(slot); worker >= 0) pages(worker).release(sequences_.pages(slot));
   sequences_.close(slot);
 }
 

@@ -1,25 +1,35 @@
 #pragma once
 // What runners of a real model share: the requests' tokens, pages and text, and the order of their records.
+#include <filesystem>
 #include <memory>
+#include <mutex>
 #include <vector>
 
-#include "device/cpu/expert_side.h"
 #include "device/cpu/weights.h"
+#include "device/device.h"
 #include "host/sequences.h"
 #include "host/serving_loop.h"
 #include "host/step_output.h"
+#include "nn/model.h"
 
 namespace afore::host {
 
-// A checkpoint, opened and checked, with what all workers share of it.
-struct LoadedModel {
+// A model and its tokenizer, with what all workers on processors share of it.
+class LoadedModel {
+ public:
   explicit LoadedModel(const std::filesystem::path& folder);
+  // `tokenizer_folder`: of a model that is made up, and has no text of its own.
+  LoadedModel(nn::Model made_up, const std::filesystem::path& tokenizer_folder);
 
-  device::cpu::ExpertSource source;
-  device::cpu::AttentionWeights weights;
-  nn::Tokenizer tokenizer;
+  const nn::Model model;
+  const nn::Tokenizer tokenizer;
 
-  const nn::ModelConfig& config() const { return source.config(); }
+  const nn::ModelConfig& config() const { return model.config; }
+  const device::cpu::AttentionWeights& weights() const;  // packed when first asked for; thread-safe
+
+ private:
+  mutable std::once_flag packed_;
+  mutable std::unique_ptr<const device::cpu::AttentionWeights> weights_;
 };
 
 class ModelRunner : public StepRunner {
@@ -34,8 +44,8 @@ class ModelRunner : public StepRunner {
   static constexpr int kAllInOne = 0;
   ModelRunner(const LoadedModel& model, int microbatches, int attention_workers, TextSink text);
 
-  virtual device::cpu::StepState& state(int attention_worker, int microbatch) = 0;
-  virtual device::cpu::KvCache& cache(int attention_worker) = 0;
+  virtual device::Step& state(int attention_worker, int microbatch) = 0;
+  virtual device::PagePool& pages(int attention_worker) = 0;
 
   // Sets the workers' states up for a step that begins.
   void compose(std::int64_t step, int microbatch, const batch::ServingStep& composed);

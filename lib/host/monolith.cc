@@ -35,15 +35,17 @@ Monolith::Monolith(const LoadedModel& model, const MonolithOptions& options, Mon
       model_(model),
       moe_layers_(nn::model_spec(model.config()).moe_layers),
       rotary_(model.config().rotary_dim, model.config().rope_theta, model.config().max_positions),
-      pool_(options.threads > 1 ? std::make_unique<device::cpu::ThreadPool>(options.threads) : nullptr),
-      side_(device::cpu::Kernels::of(options.isa), model.weights, rotary_,
-            options.kv_budget_tokens / device::cpu::kPageTokens * options.attention_workers, pool_.get()),
-      experts_(device::cpu::Kernels::of(options.isa), model.source.shape(), model.config().gate.top_k, pool_.get()),
+      pool_(options.threads > 1 ? std::make_shared<device::cpu::ThreadPool>(options.threads) : nullptr),
+      side_(device::cpu::Kernels::of(options.isa), model.weights(), rotary_,
+            options.kv_budget_tokens / device::kPageTokens * options.attention_workers, device::Combine::exact, 1,
+            pool_),
+      experts_(device::cpu::Kernels::of(options.isa), device::cpu::expert_shape(model.config()),
+               model.config().gate.top_k, pool_.get()),
       microbatches_(static_cast<std::size_t>(options.microbatches)) {
   for (const int layer : moe_layers_)
     for (int e = 0; e < model.config().gate.experts; ++e) {
-      blocks_.emplace_back(model.source.shape().bytes());
-      model.source.load(layer, e, blocks_.back().data());
+      blocks_.emplace_back(device::cpu::expert_shape(model.config()).bytes());
+      device::cpu::load_expert(model.model, layer, e, blocks_.back().data());
     }
   start_ns_ = wall_ns();  // when all is ready
 }
@@ -94,10 +96,9 @@ void Monolith::experts(Microbatch& mine) {
   for (int e = 0; e < experts; ++e)
     if (mine.state.counts[e] > 0)
       shares_.push_back({e, 0, mine.state.counts[e], blocks_[ordinal * static_cast<std::size_t>(experts) + e].data()});
-  device::cpu::size_outputs(mine.state, model_.config(), device::cpu::Combine::exact, 1);
-  device::cpu::StepState* part = &mine.state;
-  experts_.run({&part, 1}, shares_, device::cpu::Combine::exact, 0);
-  side_.combine(mine.state, device::cpu::Combine::exact, {});
+  device::Step* part = &mine.state;
+  experts_.run({&part, 1}, shares_, device::Combine::exact, 0);
+  side_.combine(mine.state, {});
 }
 
 bool Monolith::wait_sampled(int microbatch, const RunLimits& limits) {

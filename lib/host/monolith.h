@@ -1,6 +1,7 @@
 #pragma once
 // The whole model on the calling thread: no workers, no plans. What a pipeline's output is compared with, and how
 // routing is recorded. Its clock counts steps, a millisecond each, so that a run is the same whenever it is made.
+#include "device/cpu/expert_side.h"
 #include "host/model_runner.h"
 
 namespace afore::host {
@@ -34,8 +35,8 @@ class Monolith final : public ModelRunner {
   device::cpu::AttentionSide& side() { return side_; }
 
  protected:
-  device::cpu::StepState& state(int, int microbatch) override { return microbatches_[microbatch].state; }
-  device::cpu::KvCache& cache(int) override { return side_.cache(); }
+  device::Step& state(int, int microbatch) override { return microbatches_[microbatch].state; }
+  device::PagePool& pages(int) override { return side_.pages(); }
 
  private:
   struct Microbatch {
@@ -52,11 +53,11 @@ class Monolith final : public ModelRunner {
   const LoadedModel& model_;
   std::vector<int> moe_layers_;
   device::cpu::RotaryTable rotary_;
-  std::unique_ptr<device::cpu::ThreadPool> pool_;
+  std::shared_ptr<device::cpu::ThreadPool> pool_;
   device::cpu::AttentionSide side_;
   device::cpu::ExpertSide experts_;
   std::vector<device::cpu::Block> blocks_;  // [MoE layer][expert]
-  std::vector<device::cpu::RowShare> shares_;
+  std::vector<device::cpu::PackedShare> shares_;
   std::vector<Microbatch> microbatches_;
   Nanos start_ns_ = 0, virtual_ns_ = 0;
 };

@@ -29,7 +29,7 @@ void Sequences::close(int slot) {
   open_[slot] = {};
 }
 
-void Sequences::fill(const batch::ServingStep& composed, int attention_worker, device::cpu::StepState& step) {
+void Sequences::fill(const batch::ServingStep& composed, int attention_worker, device::Step& step) {
   step.slices.clear();
   step.token_ids.clear();
   step.slots.clear();
@@ -50,7 +50,7 @@ void Sequences::fill(const batch::ServingStep& composed, int attention_worker, d
   }
 }
 
-void Sequences::take(const device::cpu::StepState& step) {
+void Sequences::take(const device::Step& step) {
   for (std::size_t s = 0; s < step.slices.size(); ++s)
     if (step.slices[s].samples) take(open_[step.slots[s]], step.sampled[s]);
 }

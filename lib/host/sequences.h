@@ -11,7 +11,7 @@
 
 #include "batch/serving.h"
 #include "core/records.h"
-#include "device/cpu/step_state.h"
+#include "device/step.h"
 #include "host/prompt.h"
 #include "host/serving_loop.h"
 #include "nn/tokenizer.h"
@@ -35,9 +35,9 @@ class Sequences {
   std::vector<std::int32_t>& pages(int slot) { return open_[slot].pages; }
 
   // Sets up one attention worker's part of a composed step; of kAllWorkers everything.
-  void fill(const batch::ServingStep& composed, int attention_worker, device::cpu::StepState& step);
+  void fill(const batch::ServingStep& composed, int attention_worker, device::Step& step);
   // The tokens that it sampled. `slots`: of the step's slices.
-  void take(const device::cpu::StepState& step);
+  void take(const device::Step& step);
 
   bool open(int slot) const { return static_cast<std::size_t>(slot) < open_.size() && open_[slot].prompt; }
   bool ended(int slot) const { return open_[slot].ended; }  // by its last token

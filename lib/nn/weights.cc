@@ -16,7 +16,7 @@ constexpr MlpNames kMixtralExpert{"w1", "w3", "w2"};  // transformers, MixtralBl
 
 class Binder {
  public:
-  Binder(const Checkpoint& checkpoint, const ModelConfig& config) : checkpoint_(checkpoint), config_(config) {}
+  Binder(const FindTensor& find, const ModelConfig& config) : find_(find), config_(config) {}
 
   ModelTensors bind() const {
     const std::int64_t vocab = config_.vocab, hidden = config_.hidden;
@@ -32,10 +32,10 @@ class Binder {
  private:
   using Shape = std::initializer_list<std::int64_t>;
 
-  const Tensor& at(const std::string& name, Shape shape) const {
-    return checkpoint_.at(name, std::span<const std::int64_t>(shape.begin(), shape.size()));
+  Tensor at(const std::string& name, Shape shape) const {
+    return find_(name, std::span<const std::int64_t>(shape.begin(), shape.size()));
   }
-  const Tensor& weight(const std::string& name, Shape shape) const { return at(name + ".weight", shape); }
+  Tensor weight(const std::string& name, Shape shape) const { return at(name + ".weight", shape); }
 
   LayerTensors bind_layer(int layer) const {
     const std::string prefix = fmt::format("model.layers.{}.", layer);
@@ -88,14 +88,18 @@ class Binder {
             .down = weight(prefix + names.down, {hidden, intermediate})};
   }
 
-  const Checkpoint& checkpoint_;
+  const FindTensor& find_;
   const ModelConfig& config_;
 };
 
 }  // namespace
 
+ModelTensors bind_tensors(const FindTensor& find, const ModelConfig& config) { return Binder(find, config).bind(); }
+
 ModelTensors bind_tensors(const Checkpoint& checkpoint, const ModelConfig& config) {
-  return Binder(checkpoint, config).bind();
+  return bind_tensors([&](const std::string& name,
+                          std::span<const std::int64_t> shape) -> Tensor { return checkpoint.at(name, shape); },
+                      config);
 }
 
 }  // namespace afore::nn

@@ -1,6 +1,7 @@
 #pragma once
 // Which tensor of a checkpoint plays which part, by the names of each architecture. Binding checks that every one is
 // there with the shape that the config gives; it reads no values.
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct ModelTensors {
   std::vector<LayerTensors> layers;
 };
 
+// The tensor of a name, with that shape; Error when there is none.
+using FindTensor = std::function<Tensor(const std::string& name, std::span<const std::int64_t> shape)>;
+ModelTensors bind_tensors(const FindTensor& find, const ModelConfig& config);
 ModelTensors bind_tensors(const Checkpoint& checkpoint, const ModelConfig& config);
 
 }  // namespace afore::nn

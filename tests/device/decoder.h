@@ -10,19 +10,19 @@ namespace afore::device::cpu {
 
 struct DecoderModel {
   explicit DecoderModel(const std::filesystem::path& folder)
-      : source(nn::read_config(folder), nn::Checkpoint(folder)),
-        weights(source.config(), source.tensors()),
-        rotary(source.config().rotary_dim, source.config().rope_theta, source.config().max_positions) {
-    for (int layer = 0; layer < source.config().layers; ++layer) {
-      if (!source.config().is_moe[layer]) continue;
+      : model(nn::open_model(folder)),
+        weights(model),
+        rotary(model.config.rotary_dim, model.config.rope_theta, model.config.max_positions) {
+    for (int layer = 0; layer < model.config.layers; ++layer) {
+      if (!model.config.is_moe[layer]) continue;
       moe_layers.push_back(layer);
-      for (int e = 0; e < source.config().gate.experts; ++e) {
-        blocks.emplace_back(source.shape().bytes());
-        source.load(layer, e, blocks.back().data());
+      for (int e = 0; e < model.config.gate.experts; ++e) {
+        blocks.emplace_back(expert_shape(model.config).bytes());
+        load_expert(model, layer, e, blocks.back().data());
       }
     }
   }
-  ExpertSource source;
+  nn::Model model;
   AttentionWeights weights;
   RotaryTable rotary;
   std::vector<int> moe_layers;
@@ -33,8 +33,8 @@ class Decoder {
  public:
   Decoder(const DecoderModel& model, Isa isa)
       : model_(model),
-        side_(Kernels::of(isa), model.weights, model.rotary, 64, nullptr),
-        experts_(Kernels::of(isa), model.source.shape(), model.source.config().gate.top_k, nullptr) {}
+        side_(Kernels::of(isa), model.weights, model.rotary, 64, Combine::exact, 1, nullptr),
+        experts_(Kernels::of(isa), expert_shape(model.model.config), model.model.config.gate.top_k, nullptr) {}
 
   struct Position {
     std::vector<float> logits;
@@ -51,7 +51,7 @@ class Decoder {
     side_.begin(step);
     for (std::size_t ordinal = 0; ordinal < model_.moe_layers.size(); ++ordinal) run_layer(step, ordinal, out);
     side_.sample(step);
-    const std::size_t vocab = static_cast<std::size_t>(model_.source.config().vocab);
+    const std::size_t vocab = static_cast<std::size_t>(model_.model.config.vocab);
     for (std::size_t i = 0; i < ids.size(); ++i)
       out[i].logits.assign(side_.logits().begin() + i * vocab, side_.logits().begin() + (i + 1) * vocab);
     return out;
@@ -59,21 +59,20 @@ class Decoder {
 
  private:
   void run_layer(StepState& step, std::size_t ordinal, std::vector<Position>& out) {
-    const nn::GateConfig& gate = model_.source.config().gate;
+    const nn::GateConfig& gate = model_.model.config.gate;
     side_.to_gate(step, model_.moe_layers[ordinal]);
-    std::vector<RowShare> shares;
+    std::vector<PackedShare> shares;
     for (int e = 0; e < gate.experts; ++e)
       if (step.counts[e] > 0)
         shares.push_back({e, 0, step.counts[e], model_.blocks[ordinal * gate.experts + e].data()});
-    size_outputs(step, model_.source.config(), Combine::exact, 1);
-    StepState* part = &step;
+    Step* part = &step;
     experts_.run({&part, 1}, shares, Combine::exact, 0);
     for (std::size_t i = 0; i < out.size(); ++i) {
       const auto first = step.experts.begin() + static_cast<std::int64_t>(i) * gate.top_k;
       out[i].experts.emplace_back(first, first + gate.top_k);
       std::sort(out[i].experts.back().begin(), out[i].experts.back().end());
     }
-    side_.combine(step, Combine::exact, {});
+    side_.combine(step, {});
   }
 
   const DecoderModel& model_;

@@ -48,14 +48,14 @@ using SampledLogits = std::map<std::pair<std::uint64_t, std::uint64_t>, std::vec
 
 class LogitsLog {
  public:
-  void watch(device::cpu::AttentionSide& side) {
-    side.observe([this](const device::cpu::StepState& step, std::span<const float> logits) {
+  void watch(device::Attention& side) {
+    side.observe([this](const device::Step& step, std::span<const float> logits) {
       const std::lock_guard lock(mutex_);
       std::size_t at = 0;
       const auto samples =
           std::count_if(step.slices.begin(), step.slices.end(), [](const auto& s) { return s.samples; });
       const std::size_t vocab = logits.size() / static_cast<std::size_t>(samples);
-      for (const device::cpu::Slice& slice : step.slices) {
+      for (const device::Slice& slice : step.slices) {
         if (!slice.samples) continue;
         const std::span<const float> mine = logits.subspan(at++ * vocab, vocab);
         all_[{slice.sampling.seed, slice.sample_index}].assign(mine.begin(), mine.end());
@@ -120,7 +120,7 @@ inline Answers in_one_piece(const ModelRun& run, const Watch& watch = {}) {
 
 inline Answers on_workers(ThreadRunner& runner, const ModelRun& run, const Watch& watch = {}) {
   LogitsLog log;
-  for (int a = 0; a < run.threads.cluster.attention_workers; ++a) log.watch(runner.engine().attention(a).side());
+  for (int a = 0; a < run.threads.cluster.attention_workers; ++a) log.watch(runner.engine().attention(a).device());
   Answers answers = serve(runner, run, watch);
   answers.logits = log.take();
   return answers;

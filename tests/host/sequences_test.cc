@@ -16,7 +16,7 @@ class SequencesTest : public testing::Test {
   Sequences sequences{tokenizer, {eos, 7}, [this](const std::string&, std::string_view text, bool last) {
                         told.push_back(std::string(text) + (last ? "$" : ""));
                       }};
-  device::cpu::StepState step;
+  device::Step step;
 
   std::vector<int> ids(std::string_view text) const { return tokenizer.encode(text); }
   // One token for each byte.

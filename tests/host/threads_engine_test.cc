@@ -74,15 +74,15 @@ TEST(ThreadsCopies, MoveTheExpertsBytes) {
   ASSERT_GT(maps.copies, 0);
   EXPECT_EQ(runner.engine().copies_done(), maps.copies);
   std::int64_t moved = 0;
-  std::vector<std::byte> expected(tiny_model().source.shape().bytes());
+  std::vector<std::byte> expected(device::cpu::expert_shape(tiny_model().config()).bytes());
   for (const auto& [layer, map] : maps.layers)
     for (int w = 0; w < map.workers(); ++w)
       for (int s = 0; s < map.slots_per_worker(); ++s) {
         const int expert = map.expert_at(w, s);
         if (expert == kNoExpert) continue;
         moved += expert != runner.engine().first_placement(layer).expert_at(w, s);
-        tiny_model().source.load(layer, expert, expected.data());
-        const std::span<const std::byte> bytes = runner.engine().slot(w, layer, s);
+        device::cpu::load_expert(tiny_model().model, layer, expert, expected.data());
+        const std::vector<std::byte> bytes = runner.engine().ffn_device(w).read(runner.engine().slot_index(layer, s));
         ASSERT_EQ(bytes.size(), expected.size());
         EXPECT_EQ(std::memcmp(bytes.data(), expected.data(), expected.size()), 0)
             << "expert " << expert << " of layer " << layer << " on F" << w;
@@ -141,7 +141,7 @@ TEST_P(ThreadsPartial, IsNearExactAndSaysTheSameWhereThatIsClear) {
   set_workers(run, 2, 4, 2);
   run.threads.isa = GetParam();
   const Answers exact = in_one_piece(run);
-  run.threads.combine = device::cpu::Combine::partial;
+  run.threads.combine = device::Combine::partial;
   ThreadRunner runner(tiny_model(), run.threads, run.planner, {}, {});
   const Answers partial = on_workers(runner, run);
   ASSERT_EQ(partial.completions.size(), exact.completions.size());

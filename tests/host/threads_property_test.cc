@@ -43,7 +43,7 @@ void expect_same(const std::map<std::string, Completion>& got, const std::map<st
 }
 
 // All pages of an attention worker's cache are there to be taken.
-void expect_no_pages_held(device::cpu::KvCache& cache, std::int64_t tokens) {
+void expect_no_pages_held(device::PagePool& cache, std::int64_t tokens) {
   std::vector<std::int32_t> pages;
   EXPECT_NO_THROW(cache.extend(pages, tokens));
   cache.release(pages);
@@ -83,7 +83,7 @@ void check(const ModelRun& run, Told& told) {
   }
   EXPECT_EQ(told.tokens, computed * static_cast<std::int64_t>(run.serving.layers));
   for (int a = 0; a < run.threads.cluster.attention_workers; ++a)
-    expect_no_pages_held(runner.engine().attention(a).side().cache(), run.threads.kv_budget_tokens);
+    expect_no_pages_held(runner.engine().attention(a).device().pages(), run.threads.kv_budget_tokens);
 }
 
 TEST(ThreadsProperty, TheSameBitsAsInOnePiece) {

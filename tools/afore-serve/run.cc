@@ -9,9 +9,8 @@
 
 #include "afore-serve/requests.h"
 #include "afore-serve/run_output.h"
-#include "common/data_files.h"
 #include "common/report_file.h"
-#include "device/cpu/thread_pool.h"
+#include "device/plugin.h"
 #include "host/monolith.h"
 #include "host/threads/thread_runner.h"
 #include "migrate/arena.h"
@@ -25,21 +24,50 @@ namespace {
 // how long they should have.
 constexpr double kMostCpuShare = 0.5, kMostStretch = 1.1;
 
-std::int64_t default_kv_tokens(const ModelSpec& model, std::int64_t workers) {
+std::int64_t default_kv_tokens(const ModelSpec& model, std::int64_t workers, std::int64_t free_bytes) {
   constexpr std::int64_t kMost = std::int64_t{1} << 18;
   const std::int64_t bytes_per_token = std::max<std::int64_t>(1, model.kv_bytes_per_token * model.layers);
-  const std::int64_t fits = migrate::available_memory_bytes() / 4 / workers / bytes_per_token;
+  const std::int64_t fits = free_bytes / 4 / workers / bytes_per_token;
   return std::clamp<std::int64_t>(fits, batch::kKvBlockTokens, kMost) / batch::kKvBlockTokens * batch::kKvBlockTokens;
 }
 
+constexpr std::int64_t kCudaTileTokens = 16;  // at decode an expert has few rows
+
+bool on_cuda(const RunFlags& flags) { return flags.device == "cuda"; }
+
+// Empty where there is a device.
+std::string why_no_cuda() {
+  try {
+    return device::cuda_plugin().unavailable();
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// auto is settled, and what only one of the devices knows is refused on the other.
+void settle_device(RunFlags& flags) {
+  if (flags.device == "auto") {
+    const std::string why = flags.host == "threads" ? why_no_cuda() : "the model runs in one piece";
+    if (!why.empty()) cli::note("computing on cpu: " + why);
+    flags.device = why.empty() ? "cuda" : "cpu";
+  } else if (on_cuda(flags)) {
+    if (flags.host != "threads")
+      throw Error(ErrorKind::usage, "--device cuda is for workers", "leave out --host monolithic");
+    if (const std::string why = device::cuda_plugin().unavailable(); !why.empty())
+      throw Error(ErrorKind::io, why, "--device cpu computes on processors");
+  }
+  if (on_cuda(flags) && (flags.isa != "auto" || flags.threads != 1))
+    throw Error(ErrorKind::usage, "--isa and --threads are of --device cpu", "leave them out");
+  if (flags.combine.empty()) flags.combine = on_cuda(flags) ? "partial" : "exact";
+}
+
 cli::Setup run_setup(RunFlags& flags, const nn::ModelConfig& config) {
-  const std::int64_t tile = flags.planning.tile_tokens;
-  if (tile != kAbsent && tile != device::cpu::kTileTokens)
-    throw Error(ErrorKind::usage,
-                fmt::format("--tile-tokens {}: this device's tile has {} tokens", tile, device::cpu::kTileTokens),
-                "leave it out");
-  flags.planning.tile_tokens = device::cpu::kTileTokens;
-  if (flags.planning.cost.empty()) flags.planning.cost = "cpu";
+  std::int64_t& tile = flags.planning.tile_tokens;
+  if (tile == kAbsent) tile = on_cuda(flags) ? kCudaTileTokens : device::cpu::kTileTokens;
+  if (on_cuda(flags) ? !device::cuda_plugin().is_tile(static_cast<int>(tile)) : tile != device::cpu::kTileTokens)
+    throw Error(ErrorKind::usage, fmt::format("--tile-tokens {}: not a tile of --device {}", tile, flags.device),
+                on_cuda(flags) ? "16, 32 or 64" : "leave it out: 8");
+  if (flags.planning.cost.empty()) flags.planning.cost = on_cuda(flags) ? "h200" : "cpu";
   flags.planning.overlap = flags.no_overlap ? "off" : "on";
   Header header;
   header.model = nn::model_spec(config);
@@ -60,7 +88,9 @@ host::ServingLoopOptions serving_options(const RunFlags& flags, const cli::Setup
   host::ServingLoopOptions options = serving_loop_options(as.requests, setup);
   batch::ServingOptions& serving = options.serving;
   if (flags.requests.kv_budget_tokens == kAbsent)
-    serving.kv_budget_tokens = default_kv_tokens(nn::model_spec(config), setup.cluster.attention_workers);
+    serving.kv_budget_tokens =
+        default_kv_tokens(nn::model_spec(config), setup.cluster.attention_workers,
+                          on_cuda(flags) ? device::cuda_plugin().free_bytes() : migrate::available_memory_bytes());
   if (flags.max_concurrency != kAbsent)
     serving.max_num_seqs = std::min(serving.max_num_seqs, ceil_div(flags.max_concurrency, serving.microbatches));
   // Prompts that are all here wait their turn; what a trace brings at its own times may be refused.
@@ -76,8 +106,9 @@ host::ThreadOptions thread_options(const RunFlags& flags, const cli::Setup& setu
   options.pipeline_cost = pipeline_cost(setup.profile, setup.sized);
   options.overlap = !flags.no_overlap;
   options.paced = flags.pace;
+  options.on = on_cuda(flags) ? host::ThreadOptions::On::cuda : host::ThreadOptions::On::cpu;
   options.isa = flags.isa == "auto" ? device::cpu::best_isa() : device::cpu::parse_isa(flags.isa);
-  options.combine = flags.combine == "exact" ? device::cpu::Combine::exact : device::cpu::Combine::partial;
+  options.combine = flags.combine == "exact" ? device::Combine::exact : device::Combine::partial;
   options.kv_budget_tokens = kv_budget_tokens;
   options.worker_threads = static_cast<int>(flags.threads);
   options.deadline_ns = flags.deadline_s * 1'000'000'000;
@@ -106,11 +137,10 @@ class Run {
  public:
   explicit Run(RunFlags flags)
       : flags_(std::move(flags)),
-        folder_(flags_.model.empty() ? cli::data_file("models/tiny") : std::filesystem::path(flags_.model)),
-        model_(folder_),
-        setup_(run_setup(flags_, model_.config())),
-        requests_(cli::load_prompts(flags_.prompts, model_.tokenizer, model_.config())),
-        serving_(serving_options(flags_, setup_, model_.config(), requests_.size())),
+        model_(cli::load_model(flags_.model)),
+        setup_(run_setup(flags_, model_->config())),
+        requests_(cli::load_prompts(flags_.prompts, model_->tokenizer, model_->config())),
+        serving_(serving_options(flags_, setup_, model_->config(), requests_.size())),
         out_(flags_.json, requests_.size(), flags_.record, flags_.report),
         interrupted_(cli::catch_interrupts()) {}
 
@@ -145,8 +175,8 @@ class Run {
       if (flags_.timeline) sink.operation = [this](const Operation& operation) { out_.record(operation); };
       else if (out_.pictures()) sink.operation = [this](const Operation& operation) { out_.picture(operation); };
     }
-    host::ThreadRunner runner(model_, thread_options(flags_, setup_, serving_.serving.kv_budget_tokens), setup_.planner,
-                              sink, text_sink());
+    host::ThreadRunner runner(*model_, thread_options(flags_, setup_, serving_.serving.kv_budget_tokens),
+                              setup_.planner, sink, text_sink());
     const double cpu_s = cpu_seconds();
     const Nanos start_ns = runner.now();
     serve(runner, [&] {
@@ -200,7 +230,7 @@ class Run {
         }
         out_.record(demand);
       };
-    host::Monolith runner(model_, options, std::move(sink), text_sink());
+    host::Monolith runner(*model_, options, std::move(sink), text_sink());
     serve(runner, [&] {
       Summary summary;
       summary.host = "monolithic";
@@ -226,8 +256,7 @@ class Run {
   }
 
   RunFlags flags_;
-  std::filesystem::path folder_;
-  host::LoadedModel model_;
+  std::unique_ptr<host::LoadedModel> model_;
   cli::Setup setup_;
   std::vector<host::IncomingRequest> requests_;
   host::ServingLoopOptions serving_;
@@ -239,13 +268,12 @@ class Run {
 }  // namespace
 
 void add_run_flags(CLI::App& app, RunFlags& flags) {
-  app.add_option("--model", flags.model,
-                 "Folder with config.json, safetensors and tokenizer.json (default: the "
-                 "bundled one)")
-      ->type_name("DIR");
+  cli::add_model_source_flags(app, flags.model);
   cli::add_prompt_flags(app, flags.prompts);
   cli::add_choice(app, "--host", flags.host, "Workers on threads, or the whole model in one piece",
                   {"threads", "monolithic"});
+  cli::add_choice(app, "--device", flags.device, "What workers compute on; auto: CUDA where there is a device",
+                  {"cpu", "cuda", "auto"});
   std::vector<std::string> policies;
   for (const placement::PolicyInfo& policy : placement::policies()) policies.emplace_back(policy.name);
   cli::PlanningFlags& planning = flags.planning;
@@ -275,13 +303,16 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("--cost", planning.cost,
                  "What plans are made with: cpu, a100, h100, h200 or a cost FILE (afore-serve calibrate), and *FACTOR "
                  "behind it for a "
-                 "machine so many times as slow (default cpu)");
+                 "machine so many times as slow (default cpu; on cuda h200)");
   app.add_flag("--pace", flags.pace,
                "Every operation lasts at least what --cost says, so that more workers than cores run in true time");
   app.add_option("--sizes", flags.sizes, "Plan and pace as if experts and hidden states had this preset's sizes")
       ->type_name("PRESET");
-  cli::add_int(app, "--tile-tokens", planning.tile_tokens, "Rows of a tile: what the device has", 1, 1 << 20);
-  cli::add_choice(app, "--combine", flags.combine, "Rows of each expert, or per-worker sums", {"exact", "partial"});
+  cli::add_int(app, "--tile-tokens", planning.tile_tokens,
+               "Rows of a tile: 8 on cpu; 16, 32 or 64 on cuda (default 16)", 1, 1 << 20);
+  cli::add_choice(app, "--combine", flags.combine,
+                  "Rows of each expert, or per-worker sums (default: exact on cpu, partial on cuda)",
+                  {"exact", "partial"});
   cli::add_choice(app, "--isa", flags.isa, "Instruction set", {"auto", "avx512bf16", "avx2", "scalar"});
   cli::add_int(app, "--threads", flags.threads, "Threads that each worker computes with", 1, 256);
   cli::add_int(app, "--max-concurrency", flags.max_concurrency, "Requests that run at once", 1, 1 << 24);
@@ -299,6 +330,7 @@ void run(RunFlags flags) {
     throw Error(ErrorKind::usage, "--timeline has nowhere to go", "give --record FILE");
   if (flags.pace && flags.host != "threads")
     throw Error(ErrorKind::usage, "--pace is for workers", "leave out --host monolithic");
+  settle_device(flags);
   Run(std::move(flags))();
 }
 

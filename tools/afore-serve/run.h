@@ -4,6 +4,7 @@
 #include <string>
 
 #include "afore-serve/replay.h"
+#include "common/model_source.h"
 #include "common/prompts.h"
 
 namespace afore::serve {
@@ -12,7 +13,8 @@ struct RunFlags {
   cli::PromptFlags prompts;
   cli::PlanningFlags planning;
   RequestFlags requests;
-  std::string model, host = "threads", isa = "auto", combine = "exact", record, sizes, report;
+  cli::ModelSourceFlags model;
+  std::string host = "threads", device = "cpu", isa = "auto", combine, record, sizes, report;
   std::int64_t threads = 1, max_concurrency = kAbsent, deadline_s = 120;
   bool json = false, timeline = false, pace = false, no_overlap = false;
 };

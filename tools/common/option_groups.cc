@@ -21,7 +21,7 @@ constexpr Head kHeads[] = {
      " from output recover format json json_file only summary summaries timing timeline record force allow-drop report "
      "title explain meta targets name fsync roll-bytes routing to slo step for map map-version sum iterations "
      "layer-updates-per-iter layer-axis "},
-    {"Model", " model model-class sizes expert-bytes experts hidden-layers moe-layers top-k layers device "},
+    {"Model", " model model-class sizes expert-bytes experts hidden-layers moe-layers top-k layers weights "},
     {"Cluster",
      " workers worker ffn-workers attention-workers slots redundant-experts tile-tokens microbatches batch context "},
     {"Workload", " steps warmup-steps tokens seed popularity skew drift burst switch kv-tokens interval-ms speed "},
@@ -33,7 +33,7 @@ constexpr Head kHeads[] = {
     {"Faults", " faults fault-seed "},
     {"Evidence", " history-steps evaluate-steps min-gain confidence hot include-warmup max-mape metrics "},
     {"Copies", " minbytes maxbytes stepfactor iters warmup_iters check pattern "},
-    {"Execution", " host isa threads combine max-concurrency deadline-s "},
+    {"Execution", " host device isa threads combine max-concurrency deadline-s "},
 };
 constexpr std::string_view kOthers = "Other options", kGeneral = "General";
 constexpr std::string_view kUngrouped = "Options";  // CLI11's word for it

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "device/cpu/kernels.h"
+#include "device/page_pool.h"
 
 namespace afore::device::cpu {
-
-inline constexpr int kPageTokens = 16;
 
 struct AttentionShape {
   int heads = 0, kv_heads = 0, head_dim = 0;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "device/cpu/gate.h"
+#include "device/cpu/sample.h"
 #include "device/cpu/thread_pool.h"
 #include "util/error.h"
 
@@ -15,6 +16,8 @@ float widen(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::u
 void add(const std::vector<float>& from, std::vector<float>& to, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) to[i] += from[i];
 }
+
+StepState& state(Step& step) { return static_cast<StepState&>(step); }
 
 // Weights that are finite one by one may still overflow together; what follows would be noise that looks like text.
 void check_finite(const float* values, std::int64_t n, const std::string& what) {
@@ -28,17 +31,20 @@ void check_finite(const float* values, std::int64_t n, const std::string& what) 
 }  // namespace
 
 AttentionSide::AttentionSide(const Kernels& kernels, const AttentionWeights& weights, const RotaryTable& rotary,
-                             std::int64_t kv_pages, ThreadPool* pool)
+                             std::int64_t kv_pages, Combine mode, int ffn_workers, std::shared_ptr<ThreadPool> pool)
     : kernels_(kernels),
       weights_(weights),
       rotary_(rotary),
       shape_{weights.config.heads, weights.config.kv_heads, weights.config.head_dim},
       cache_(shape_, weights.config.layers, kv_pages),
-      pool_(pool) {
-  for (int i = 0; i < (pool ? pool->threads() : 1); ++i) thread_scratch_.push_back(std::make_unique<Scratch>());
+      mode_(mode),
+      ffn_workers_(ffn_workers),
+      pool_(std::move(pool)) {
+  for (int i = 0; i < (pool_ ? pool_->threads() : 1); ++i) thread_scratch_.push_back(std::make_unique<Scratch>());
 }
 
-void AttentionSide::begin(StepState& step) {
+void AttentionSide::begin(Step& base) {
+  StepState& step = state(base);
   const std::size_t hidden = static_cast<std::size_t>(weights_.config.hidden);
   step.next_layer = 0;
   step.residual.resize(step.token_ids.size() * hidden);
@@ -49,7 +55,7 @@ void AttentionSide::begin(StepState& step) {
     const std::uint16_t* row = weights_.embed.data() + static_cast<std::size_t>(id) * hidden;
     for (std::size_t i = 0; i < hidden; ++i) *out++ = widen(row[i]);
   }
-  for (const Slice& slice : step.slices) cache_.extend(*slice.pages, slice.first + slice.tokens);
+  for (const Slice& slice : step.slices) cache_.pages().extend(*slice.pages, slice.first + slice.tokens);
 }
 
 void AttentionSide::rms_norm(const float* from, const std::vector<float>& weight, std::vector<float>& to,
@@ -118,9 +124,9 @@ void AttentionSide::attention(StepState& step, int layer) {
   const Packed qkv = weights_.qkv(layer), o = weights_.o(layer);
   rms_norm(step.residual.data(), weights_.layers[layer].input_norm, step.x, rows);
   qkv_.resize(static_cast<std::size_t>(rows * qkv.n));
-  kernels_.matmul(step.x.data(), hidden, rows, qkv, qkv_.data(), qkv.n, scratch_, pool_);
+  kernels_.matmul(step.x.data(), hidden, rows, qkv, qkv_.data(), qkv.n, scratch_, pool_.get());
   attend_rows(step, layer);
-  kernels_.matmul(attended_.data(), o.k, rows, o, step.x.data(), hidden, scratch_, pool_);
+  kernels_.matmul(attended_.data(), o.k, rows, o, step.x.data(), hidden, scratch_, pool_.get());
   add(step.x, step.residual, static_cast<std::size_t>(rows * hidden));
   rms_norm(step.residual.data(), weights_.layers[layer].post_attention_norm, step.x, rows);
 }
@@ -135,7 +141,7 @@ void AttentionSide::mlp(StepState& step, int layer, std::vector<float>& out) {
     out_rows_.push_back(out.data() + r * hidden);
   }
   const ExpertRows all{weights_.layers[layer].mlp.data(), in_rows_, out_rows_};
-  kernels_.expert_ffn(weights_.mlp_shape(layer), {&all, 1}, scratch_, pool_);
+  kernels_.expert_ffn(weights_.mlp_shape(layer), {&all, 1}, scratch_, pool_.get());
 }
 
 void AttentionSide::dense_layers(StepState& step, int end) {
@@ -147,7 +153,8 @@ void AttentionSide::dense_layers(StepState& step, int end) {
   }
 }
 
-void AttentionSide::to_gate(StepState& step, int layer) {
+Ticket AttentionSide::to_gate(Step& base, int layer) {
+  StepState& step = state(base);
   const nn::GateConfig& gate = weights_.config.gate;
   const std::int64_t rows = step.tokens();
   dense_layers(step, layer);
@@ -155,7 +162,7 @@ void AttentionSide::to_gate(StepState& step, int layer) {
   step.next_layer = layer + 1;
   gate_logits_.resize(static_cast<std::size_t>(rows * gate.experts));
   kernels_.matmul(step.x.data(), weights_.config.hidden, rows, weights_.gate(layer), gate_logits_.data(), gate.experts,
-                  scratch_, pool_);
+                  scratch_, pool_.get());
   check_finite(gate_logits_.data(), rows * gate.experts, "the gate's logits in layer " + std::to_string(layer));
   step.experts.resize(static_cast<std::size_t>(rows * gate.top_k));
   step.weights.resize(step.experts.size());
@@ -166,12 +173,16 @@ void AttentionSide::to_gate(StepState& step, int layer) {
   gate_tokens_ += rows;
   step.sort_by_expert(gate.experts);
   if (weights_.config.shared_intermediate > 0) mlp(step, layer, step.shared);
+  const std::int64_t out_rows = mode_ == Combine::exact ? gate.top_k : ffn_workers_;
+  step.y.resize(static_cast<std::size_t>(rows * out_rows * weights_.config.hidden));
+  return 0;
 }
 
-void AttentionSide::combine(StepState& step, Combine mode, const std::vector<bool>& used) {
+void AttentionSide::combine(Step& base, const std::vector<bool>& used) {
+  StepState& step = state(base);
   const std::int64_t rows = step.tokens(), hidden = weights_.config.hidden, top_k = weights_.config.gate.top_k;
   const bool shared = weights_.config.shared_intermediate > 0;
-  if (mode == Combine::exact) {
+  if (mode_ == Combine::exact) {
     for (std::int64_t t = 0; t < rows; ++t)
       combine_exact(std::span(step.weights).subspan(t * top_k, top_k), step.y.data() + t * top_k * hidden,
                     shared ? step.shared.data() + t * hidden : nullptr, step.residual.data() + t * hidden,
@@ -185,7 +196,8 @@ void AttentionSide::combine(StepState& step, Combine mode, const std::vector<boo
   if (shared) add(step.shared, step.residual, n);
 }
 
-void AttentionSide::sample(StepState& step) {
+Ticket AttentionSide::sample(Step& base) {
+  StepState& step = state(base);
   const std::int64_t hidden = weights_.config.hidden, vocab = weights_.config.vocab;
   dense_layers(step, weights_.config.layers);
   last_.clear();
@@ -198,10 +210,10 @@ void AttentionSide::sample(StepState& step) {
   }
   step.sampled.assign(step.slices.size(), -1);
   logits_.resize(static_cast<std::size_t>(samples * vocab));
-  if (samples == 0) return;
+  if (samples == 0) return 0;
   check_finite(last_.data(), samples * hidden, "the last hidden states");
   rms_norm(last_.data(), weights_.final_norm, step.x, samples);
-  kernels_.matmul(step.x.data(), hidden, samples, weights_.head(), logits_.data(), vocab, scratch_, pool_);
+  kernels_.matmul(step.x.data(), hidden, samples, weights_.head(), logits_.data(), vocab, scratch_, pool_.get());
   if (observer_) observer_(step, logits_);
   std::int64_t at = 0;
   for (std::size_t s = 0; s < step.slices.size(); ++s) {
@@ -211,6 +223,7 @@ void AttentionSide::sample(StepState& step) {
         device::cpu::sample(std::span(logits_).subspan(at * vocab, vocab), slice.sampling, slice.sample_index);
     ++at;
   }
+  return 0;
 }
 
 }  // namespace afore::device::cpu

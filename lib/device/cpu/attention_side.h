@@ -1,9 +1,7 @@
 #pragma once
-// The attention worker's part of a decoder: everything but the routed experts. One object per attention worker; the
-// weights are shared. A step goes: begin(), then for each MoE layer to_gate() and, when the experts' rows are in `y`,
-// combine(); at the end sample(). Dense layers run where they stand, inside to_gate() and sample().
+// An attention worker on processors: operations run on the calling thread, and with it on those of a pool. The weights
+// are shared. Dense layers run where they stand, inside to_gate() and sample().
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 
@@ -11,35 +9,28 @@
 #include "device/cpu/kv_cache.h"
 #include "device/cpu/step_state.h"
 #include "device/cpu/weights.h"
+#include "device/device.h"
 
 namespace afore::device::cpu {
 
-enum class Combine { exact, partial };
-
-class AttentionSide {
+class AttentionSide final : public Attention {
  public:
-  // `weights` and `rotary` must outlive it; `pool` may be null.
+  // `weights` and `rotary` must outlive it; `pool` may be null. `ffn_workers`: that write parts of a partial combine.
   AttentionSide(const Kernels& kernels, const AttentionWeights& weights, const RotaryTable& rotary,
-                std::int64_t kv_pages, ThreadPool* pool);
+                std::int64_t kv_pages, Combine mode, int ffn_workers, std::shared_ptr<ThreadPool> pool);
 
-  KvCache& cache() { return cache_; }
-
-  // Token ids into hidden states; slices and token_ids are set. Extends the sequences' pages.
-  void begin(StepState& step);
-  // Through MoE layer `layer`'s attention and gate, which runs here and nowhere else: x, experts, weights, the sorted
-  // pairs, and the shared experts' part.
-  void to_gate(StepState& step, int layer);
-  // residual += what the experts returned. `used`: partial only, whether FFN worker w wrote its part.
-  void combine(StepState& step, Combine mode, const std::vector<bool>& used);
-  // Through the layers behind the last MoE layer to the next tokens.
-  void sample(StepState& step);
+  // Steps are StepStates.
+  PagePool& pages() override { return cache_.pages(); }
+  std::unique_ptr<Step> make_step() override { return std::make_unique<StepState>(); }
+  void begin(Step& step) override;
+  Ticket to_gate(Step& step, int layer) override;
+  void combine(Step& step, const std::vector<bool>& used) override;
+  Ticket sample(Step& step) override;
+  void wait(Ticket) override {}
   // The logits of slices that sampled, in order, [slices][vocab]; valid until the next sample().
   std::span<const float> logits() const { return logits_; }
-  // Called by sample() when there are some, on its thread: to compare what two runs computed. Set before the first
-  // step.
-  using Observer = std::function<void(const StepState& step, std::span<const float> logits)>;
-  void observe(Observer observer) { observer_ = std::move(observer); }
-  std::int64_t gate_tokens() const { return gate_tokens_; }  // how often the gate was evaluated, by token
+  void observe(Observer observer) override { observer_ = std::move(observer); }
+  std::int64_t gate_tokens() const override { return gate_tokens_; }
 
  private:
   void attention(StepState& step, int layer);
@@ -54,7 +45,9 @@ class AttentionSide {
   const RotaryTable& rotary_;
   AttentionShape shape_;
   KvCache cache_;
-  ThreadPool* pool_;
+  Combine mode_;
+  int ffn_workers_;
+  std::shared_ptr<ThreadPool> pool_;
   Scratch scratch_;
   std::vector<std::unique_ptr<Scratch>> thread_scratch_;
   std::vector<float> qkv_, attended_, gate_logits_, logits_, last_;

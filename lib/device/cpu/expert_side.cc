@@ -6,9 +6,10 @@
 
 namespace afore::device::cpu {
 
-void ExpertSide::gather(std::span<StepState* const> parts, const RowShare& share, bool exact) {
+void ExpertSide::gather(std::span<Step* const> parts, const PackedShare& share, bool exact) {
   std::int64_t skip = share.first, left = share.tokens;
-  for (StepState* part : parts) {
+  for (Step* const step : parts) {
+    StepState* const part = static_cast<StepState*>(step);
     const std::int64_t here = part->counts[share.expert];
     if (skip >= here) {
       skip -= here;
@@ -29,13 +30,13 @@ void ExpertSide::gather(std::span<StepState* const> parts, const RowShare& share
   ends_.push_back(x_.size());
 }
 
-void ExpertSide::run(std::span<StepState* const> parts, std::span<const RowShare> shares, Combine mode, int worker) {
+void ExpertSide::run(std::span<Step* const> parts, std::span<const PackedShare> shares, Combine mode, int worker) {
   const bool exact = mode == Combine::exact;
   x_.clear();
   y_.clear();
   ends_.clear();
   places_.clear();
-  for (const RowShare& share : shares) gather(parts, share, exact);
+  for (const PackedShare& share : shares) gather(parts, share, exact);
   if (!exact) {
     rows_.resize(x_.size() * static_cast<std::size_t>(shape_.hidden));
     for (std::size_t i = 0; i < x_.size(); ++i)
@@ -53,20 +54,15 @@ void ExpertSide::run(std::span<StepState* const> parts, std::span<const RowShare
 }
 
 // In the order of the shares, so by ascending expert.
-void ExpertSide::add_up(std::span<StepState* const> parts, int worker) {
+void ExpertSide::add_up(std::span<Step* const> parts, int worker) {
   const auto sums = [&](StepState& part) {
     return part.y.data() + static_cast<std::int64_t>(worker) * part.tokens() * shape_.hidden;
   };
-  for (StepState* part : parts) std::fill_n(sums(*part), part->tokens() * shape_.hidden, 0.0f);
+  for (Step* part : parts) std::fill_n(sums(static_cast<StepState&>(*part)), part->tokens() * shape_.hidden, 0.0f);
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const auto& [part, pair] = places_[i];
     kernels_.axpy(part->weights[pair], y_[i], sums(*part) + pair / top_k_ * shape_.hidden, shape_.hidden);
   }
-}
-
-void size_outputs(StepState& step, const nn::ModelConfig& config, Combine mode, int ffn_workers) {
-  const std::int64_t rows = mode == Combine::exact ? config.gate.top_k : ffn_workers;
-  step.y.resize(static_cast<std::size_t>(step.tokens() * rows * config.hidden));
 }
 
 }  // namespace afore::device::cpu

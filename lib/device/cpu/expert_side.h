@@ -10,12 +10,11 @@
 
 namespace afore::device::cpu {
 
-// Occurrences first … first + tokens - 1 of an expert in a target, numbered over the attention workers in their order
-// and within one in token order.
-struct RowShare {
+// A share whose expert's packed weights lie at `block`.
+struct PackedShare {
   int expert = 0;
-  std::int64_t first = 0, tokens = 0;
-  const std::byte* block = nullptr;  // its packed weights here
+  std::int64_t first = 0, tokens = 0;  // as in RowShare
+  const std::byte* block = nullptr;
 };
 
 class ExpertSide {
@@ -24,13 +23,13 @@ class ExpertSide {
   ExpertSide(const Kernels& kernels, const ExpertShape& shape, int top_k, ThreadPool* pool)
       : kernels_(kernels), shape_(shape), top_k_(top_k), pool_(pool) {}
 
-  // `parts`: the step's state on each attention worker, through the gate, with `y` large enough. exact: writes the
+  // `parts`: StepStates, through the gate. exact: writes the
   // shares' rows of y. partial: overwrites part `worker` of each y with the weighted sums of the shares' rows.
-  void run(std::span<StepState* const> parts, std::span<const RowShare> shares, Combine mode, int worker);
+  void run(std::span<Step* const> parts, std::span<const PackedShare> shares, Combine mode, int worker);
 
  private:
-  void gather(std::span<StepState* const> parts, const RowShare& share, bool exact);
-  void add_up(std::span<StepState* const> parts, int worker);
+  void gather(std::span<Step* const> parts, const PackedShare& share, bool exact);
+  void add_up(std::span<Step* const> parts, int worker);
 
   struct Place {  // of a row, partial only
     StepState* part = nullptr;
@@ -48,8 +47,5 @@ class ExpertSide {
   std::vector<Place> places_;
   std::vector<float> rows_;
 };
-
-// Room for what the experts of a target return.
-void size_outputs(StepState& step, const nn::ModelConfig& config, Combine mode, int ffn_workers);
 
 }  // namespace afore::device::cpu

@@ -1,10 +1,7 @@
 #pragma once
-// One attention worker's cached keys and values: pages of kPageTokens positions in every layer at once, so that a
-// sequence has one list of pages. Memory is mapped at the start and backed by the system as it is used.
+// One attention worker's cached keys and values, in pages. Memory is mapped at the start and backed by the system as it
+// is used.
 #include <cstdint>
-#include <mutex>
-#include <span>
-#include <vector>
 
 #include "device/cpu/attention.h"
 
@@ -19,16 +16,12 @@ class KvCache {
   KvCache& operator=(const KvCache&) = delete;
 
   float* layer(int layer) { return base_ + static_cast<std::size_t>(layer) * layer_floats_; }
-  // Makes room for positions 0 … tokens - 1 of a sequence. The batcher reserves memory before it admits, so pages
-  // cannot run out: AFORE_CHECK. Thread-safe, as is release().
-  void extend(std::vector<std::int32_t>& pages, std::int64_t tokens);
-  void release(std::vector<std::int32_t>& pages);
+  PagePool& pages() { return pages_; }
 
  private:
   float* base_ = nullptr;
   std::size_t layer_floats_ = 0, bytes_ = 0;
-  std::mutex mutex_;
-  std::vector<std::int32_t> free_;
+  PagePool pages_;
 };
 
 }  // namespace afore::device::cpu

@@ -4,13 +4,9 @@
 #include <cstdint>
 #include <span>
 
-namespace afore::device::cpu {
+#include "device/step.h"
 
-struct SamplingOptions {
-  double temperature = 0;  // 0: the largest logit, the lowest id of equal ones
-  double top_p = 1;        // the fewest likeliest tokens whose probabilities reach it
-  std::uint64_t seed = 0;  // of the request
-};
+namespace afore::device::cpu {
 
 // `index`: how many tokens were sampled for the request before.
 int sample(std::span<const float> logits, const SamplingOptions& options, std::uint64_t index);

@@ -76,7 +76,8 @@ void load_mlp(const nn::MlpTensors& tensors, const ExpertShape& shape, std::byte
   put(tensors.down, shape.down(out));
 }
 
-AttentionWeights::AttentionWeights(const nn::ModelConfig& model, const nn::ModelTensors& tensors) : config(model) {
+AttentionWeights::AttentionWeights(const nn::Model& model) : config(model.config) {
+  const nn::ModelTensors& tensors = model.tensors;
   append_rows(tensors.embed, embed);
   final_norm = floats(tensors.final_norm);
   lm_head = packed({&tensors.lm_head});
@@ -99,11 +100,5 @@ Packed AttentionWeights::gate(int layer) const {
 ExpertShape AttentionWeights::mlp_shape(int layer) const {
   return {config.hidden, config.is_moe[layer] ? config.shared_intermediate : config.dense_intermediate};
 }
-
-ExpertSource::ExpertSource(const nn::ModelConfig& config, nn::Checkpoint checkpoint)
-    : config_(config),
-      checkpoint_(std::move(checkpoint)),
-      tensors_(nn::bind_tensors(checkpoint_, config_)),
-      shape_{config.hidden, config.moe_intermediate} {}
 
 }  // namespace afore::device::cpu

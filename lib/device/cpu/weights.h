@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "device/cpu/packed.h"
-#include "nn/weights.h"
+#include "nn/model.h"
 
 namespace afore::device::cpu {
 
@@ -41,7 +41,7 @@ struct AttentionLayer {
 };
 
 struct AttentionWeights {
-  AttentionWeights(const nn::ModelConfig& config, const nn::ModelTensors& tensors);
+  explicit AttentionWeights(const nn::Model& model);
 
   nn::ModelConfig config;
   std::vector<std::uint16_t> embed;  // [vocab][hidden] bf16
@@ -56,23 +56,10 @@ struct AttentionWeights {
   ExpertShape mlp_shape(int layer) const;
 };
 
-// Where experts' weights come from. Keeps the checkpoint open; loading is thread-safe.
-class ExpertSource {
- public:
-  ExpertSource(const nn::ModelConfig& config, nn::Checkpoint checkpoint);
-
-  const nn::ModelConfig& config() const { return config_; }
-  const nn::ModelTensors& tensors() const { return tensors_; }
-  const ExpertShape& shape() const { return shape_; }
-  void load(int layer, int expert, std::byte* out) const {
-    load_mlp(tensors_.layers[layer].experts[expert], shape_, out);
-  }
-
- private:
-  nn::ModelConfig config_;
-  nn::Checkpoint checkpoint_;
-  nn::ModelTensors tensors_;
-  ExpertShape shape_;
-};
+constexpr ExpertShape expert_shape(const nn::ModelConfig& config) { return {config.hidden, config.moe_intermediate}; }
+// One expert of the model, packed. Thread-safe.
+inline void load_expert(const nn::Model& model, int layer, int expert, std::byte* out) {
+  load_mlp(model.tensors.layers[layer].experts[expert], expert_shape(model.config), out);
+}
 
 }  // namespace afore::device::cpu

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "device/cpu/expert_side.h"
 #include "host/threads/engine.h"
 #include "util/error.h"
 
@@ -13,12 +12,11 @@ using pipeline::WorkItem;
 AttentionNode::AttentionNode(ThreadEngine& engine, int index)
     : engine_(engine),
       index_(index),
-      pool_(engine.make_pool()),
-      side_(engine.kernels(), engine.weights(), engine.rotary(),
-            engine.options().kv_budget_tokens / device::cpu::kPageTokens, pool_.get()),
-      steps_(static_cast<std::size_t>(engine.options().cluster.microbatches)),
-      wrote_(steps_.size()),
-      actor_(index, *this) {}
+      device_(engine.device().make_attention(index)),
+      wrote_(static_cast<std::size_t>(engine.options().cluster.microbatches)),
+      actor_(index, *this) {
+  for (std::size_t m = 0; m < wrote_.size(); ++m) steps_.push_back(device_->make_step());
+}
 
 AttentionNode::~AttentionNode() { stop(); }
 
@@ -51,7 +49,7 @@ void AttentionNode::react(Event&& event) {
 void AttentionNode::perform(const Deed& deed) {
   switch (deed.kind) {
     // The part of the demand was read by its actor's event; the counts stay as they are until the target is combined.
-    case Deed::Kind::demand: engine_.on_demand(index_, deed.target, steps_[deed.target.microbatch].counts); break;
+    case Deed::Kind::demand: engine_.on_demand(index_, deed.target, steps_[deed.target.microbatch]->counts); break;
     case Deed::Kind::activations: engine_.on_activations(deed.target); break;
     case Deed::Kind::item_done: engine_.on_item_done(deed.item); break;
   }
@@ -99,26 +97,23 @@ void AttentionNode::loop() {
     if (engine_.stopping()) return;
     react([&] {
       if (item.kind == WorkItem::Kind::sampling) actor_.on_sampling_done();
-      else actor_.on_attention_done(item.target, steps_[item.target.microbatch].counts);
+      else actor_.on_attention_done(item.target, steps_[item.target.microbatch]->counts);
     });
     engine_.lend_to_scheduler();
   }
 }
 
 void AttentionNode::compute(const WorkItem& item, Nanos start_ns) {
-  device::cpu::StepState& step = steps_[item.target.microbatch];
-  const ThreadOptions& options = engine_.options();
-  if (item.first_in_step) side_.begin(step);
-  else side_.combine(step, options.combine, wrote_[item.target.microbatch]);
+  device::Step& step = *steps_[item.target.microbatch];
+  if (item.first_in_step) device_->begin(step);
+  else device_->combine(step, wrote_[item.target.microbatch]);
   if (item.kind == WorkItem::Kind::sampling) {
-    side_.sample(step);
+    device_->wait(device_->sample(step));
     engine_.pace(start_ns, engine_.paced_sampling_ns(step));
     engine_.timeline('A', index_, "compute", "sampling", item.target, start_ns);
     return;
   }
-  side_.to_gate(step, item.target.layer);
-  device::cpu::size_outputs(step, engine_.weights().config, options.combine,
-                            static_cast<int>(options.cluster.ffn_workers));
+  device_->wait(device_->to_gate(step, item.target.layer));
   engine_.pace(start_ns, engine_.paced_attention_ns(item));
   engine_.timeline('A', index_, "compute", "attention", item.target, start_ns);
 }

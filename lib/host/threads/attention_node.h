@@ -6,8 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "device/cpu/attention_side.h"
-#include "device/cpu/thread_pool.h"
+#include "device/device.h"
 #include "pipeline/attention_worker.h"
 
 namespace afore::host {
@@ -25,9 +24,9 @@ class AttentionNode final : pipeline::AttentionWorker::Actions {
   void on_work(const pipeline::WorkItem& item);
   void on_outputs(const Target& target);
 
-  device::cpu::AttentionSide& side() { return side_; }
+  device::Attention& device() { return *device_; }
   // Of a microbatch; filled between its steps by who composes them.
-  device::cpu::StepState& step(int microbatch) { return steps_[microbatch]; }
+  device::Step& step(int microbatch) { return *steps_[microbatch]; }
   // FFN workers that wrote to a partial combine of the microbatch's target.
   std::vector<bool>& wrote(int microbatch) { return wrote_[microbatch]; }
 
@@ -53,9 +52,8 @@ class AttentionNode final : pipeline::AttentionWorker::Actions {
 
   ThreadEngine& engine_;
   const int index_;
-  std::unique_ptr<device::cpu::ThreadPool> pool_;
-  device::cpu::AttentionSide side_;
-  std::vector<device::cpu::StepState> steps_;
+  std::unique_ptr<device::Attention> device_;
+  std::vector<std::unique_ptr<device::Step>> steps_;
   std::vector<std::vector<bool>> wrote_;
 
   std::mutex mutex_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "device/cpu/thread_pool.h"
 #include "host/threads/start_thread.h"
 #include "pipeline/latency.h"
 #include "util/error.h"
@@ -36,15 +37,11 @@ constexpr auto kLookEvery = std::chrono::milliseconds(20);  // at signals
 
 }  // namespace
 
-ThreadEngine::ThreadEngine(const ThreadOptions& options, const device::cpu::ExpertSource& source,
-                           const device::cpu::AttentionWeights& weights, const pipeline::PlannerOptions& planner,
-                           ThreadSink sink)
+ThreadEngine::ThreadEngine(const ThreadOptions& options, device::Device& device,
+                           const pipeline::PlannerOptions& planner, ThreadSink sink)
     : options_(options),
       sink_(std::move(sink)),
-      kernels_(device::cpu::Kernels::of(options.isa)),
-      source_(source),
-      weights_(weights),
-      rotary_(weights.config.rotary_dim, weights.config.rope_theta, weights.config.max_positions),
+      device_(device),
       plans_(pipeline::live_plans(options.model, options.cluster, options.layer_cost, planner,
                                   [this](const pipeline::PlannedTarget& planned) { just_planned_ = planned; })),
       coordinator_(attention_count(), static_cast<int>(2 * options.cluster.microbatches + 2), *this),
@@ -54,16 +51,12 @@ ThreadEngine::ThreadEngine(const ThreadOptions& options, const device::cpu::Expe
       sampled_(static_cast<std::size_t>(options.cluster.microbatches), 0),
       awaited_(sampled_.size(), 0),
       ring_(make_ring(ring_options(options, plans_->placement(options.model.moe_layers[0]).slots_per_worker()))) {
-  AFORE_CHECK(options_.cluster.tile_tokens == device::cpu::kTileTokens, "plans count in another tile than the device");
   for (std::size_t i = 0; i < options_.model.moe_layers.size(); ++i) {
     const int layer = options_.model.moe_layers[i];
     ordinals_[layer] = static_cast<int>(i);
     first_placements_.emplace(layer, plans_->placement(layer));
   }
-  if (planner.policy == "ideal")
-    for (std::size_t i = 0; i < options_.model.moe_layers.size() * static_cast<std::size_t>(options_.model.experts);
-         ++i)
-      everywhere_.emplace_back(source_.shape().bytes());
+  if (planner.policy == "ideal") device_.load_everywhere(options_.model.moe_layers);
   make_nodes();
   load_experts();
   clock_.restart();
@@ -91,10 +84,6 @@ void ThreadEngine::start_nodes() {
 void ThreadEngine::load_experts() {
   device::cpu::ThreadPool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
   pool.run(ffn_count(), [this](std::int64_t w, int) { ffn_[w]->load(); });
-  const std::int64_t experts = options_.model.experts;
-  pool.run(static_cast<std::int64_t>(everywhere_.size()), [&](std::int64_t i, int) {
-    source_.load(options_.model.moe_layers[i / experts], static_cast<int>(i % experts), everywhere_[i].data());
-  });
 }
 
 ThreadEngine::~ThreadEngine() { stop(); }
@@ -135,17 +124,9 @@ void ThreadEngine::throw_failure() {
   if (failure) std::rethrow_exception(failure);
 }
 
-std::unique_ptr<device::cpu::ThreadPool> ThreadEngine::make_pool() const {
-  if (options_.worker_threads == 1) return nullptr;
-  return std::make_unique<device::cpu::ThreadPool>(options_.worker_threads);
-}
-
-// Every layer's slots and its staging buffer.
-std::int64_t ThreadEngine::arena_bytes() const {
+std::int64_t ThreadEngine::arena_slots() const {
   const std::int64_t slots = first_placements_.begin()->second.slots_per_worker() + 1;
-  const std::int64_t bytes = static_cast<std::int64_t>(source_.shape().bytes());
-  return slots * static_cast<std::int64_t>(first_placements_.size()) *
-         ((bytes + migrate::kSlotAlignBytes - 1) / migrate::kSlotAlignBytes * migrate::kSlotAlignBytes);
+  return slots * static_cast<std::int64_t>(first_placements_.size());
 }
 
 std::int64_t ThreadEngine::slot_index(int layer, int slot) const {
@@ -153,9 +134,8 @@ std::int64_t ThreadEngine::slot_index(int layer, int slot) const {
   return ordinals_.at(layer) * slots + slot;
 }
 
-const std::byte* ThreadEngine::everywhere(int layer, int expert) const {
-  AFORE_CHECK(!everywhere_.empty(), "a plan owns no slots, and no weights are held for such");
-  return everywhere_[static_cast<std::size_t>(ordinals_.at(layer) * options_.model.experts + expert)].data();
+std::int64_t ThreadEngine::everywhere(int layer, int expert) const {
+  return -1 - (ordinals_.at(layer) * options_.model.experts + expert);
 }
 
 // --- For the thread that serves
@@ -227,7 +207,7 @@ Nanos ThreadEngine::copying_ns() {
 
 std::int64_t ThreadEngine::gate_tokens() const {
   std::int64_t tokens = 0;
-  for (const auto& node : attention_) tokens += node->side().gate_tokens();
+  for (const auto& node : attention_) tokens += node->device().gate_tokens();
   return tokens;
 }
 
@@ -235,7 +215,7 @@ Summary ThreadEngine::summary() {
   deliver_news();
   Summary summary = metrics_.summary();
   summary.host = "threads";
-  summary.device = std::string("cpu-") + device::cpu::to_string(options_.isa);
+  summary.device = device_.name();
   summary.plan_ns = pipeline::plan_time(scheduler_->plan_ns());
   return summary;
 }

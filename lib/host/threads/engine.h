@@ -28,8 +28,8 @@ namespace afore::host {
 class ThreadEngine final : pipeline::Coordinator::Actions {
  public:
   // All of them outlive the engine. Loads experts before it returns.
-  ThreadEngine(const ThreadOptions& options, const device::cpu::ExpertSource& source,
-               const device::cpu::AttentionWeights& weights, const pipeline::PlannerOptions& planner, ThreadSink sink);
+  ThreadEngine(const ThreadOptions& options, device::Device& device, const pipeline::PlannerOptions& planner,
+               ThreadSink sink);
   ~ThreadEngine() override;
 
   // For the thread that serves.
@@ -51,16 +51,12 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
 
   // For the nodes.
   const ThreadOptions& options() const { return options_; }
-  const device::cpu::Kernels& kernels() const { return kernels_; }
-  const device::cpu::ExpertSource& source() const { return source_; }
-  const device::cpu::AttentionWeights& weights() const { return weights_; }
-  const device::cpu::RotaryTable& rotary() const { return rotary_; }
-  std::unique_ptr<device::cpu::ThreadPool> make_pool() const;
-  std::int64_t arena_bytes() const;
+  device::Device& device() const { return device_; }
+  device::ExpertWorker& ffn_device(int worker) { return ffn_[worker]->device(); }
+  std::int64_t arena_slots() const;  // every layer's and its staging buffer
   std::int64_t slot_index(int layer, int slot) const;
   const LayerPlacement& first_placement(int layer) const { return first_placements_.at(layer); }
-  std::span<const std::byte> slot(int worker, int layer, int slot) { return ffn_[worker]->slot(layer, slot); }
-  const std::byte* everywhere(int layer, int expert) const;  // for plans that own no slots
+  std::int64_t everywhere(int layer, int expert) const;  // the slot, for plans that own none
 
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
   std::thread start(const std::string& name, std::function<void()> body);  // what it throws ends the run
@@ -69,7 +65,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   void on_activations(const Target& target);
   void on_item_done(const pipeline::WorkItem& item);
   void on_ffn_done(int worker, const Target& target, const pipeline::WorkerTimes& times);
-  std::span<device::cpu::StepState* const> parts(const Target& target);
+  std::span<device::Step* const> parts(const Target& target);
 
   void lend_to_scheduler() { scheduler_->lend(); }
   void plan(const Demand& demand);     // one at a time
@@ -88,7 +84,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   double stretch() const;  // how long the paced operations lasted, by how long they should have
   Nanos paced_ffn_ns(int worker, const pipeline::PublishedPlan& plan) const;
   Nanos paced_attention_ns(const pipeline::WorkItem& item) const;
-  Nanos paced_sampling_ns(const device::cpu::StepState& step) const;
+  Nanos paced_sampling_ns(const device::Step& step) const;
   void timeline(char pool, int worker, const char* lane, const char* op, const Target& target, Nanos start_ns);
 
  private:
@@ -96,7 +92,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
     Demand demand;
     std::optional<Batch> batch;  // where it begins a step
     std::int64_t serial = 0;
-    std::vector<device::cpu::StepState*> parts;  // by attention worker
+    std::vector<device::Step*> parts;  // by attention worker
     std::vector<std::int64_t> tokens;
     pipeline::PlanPtr plan;
     bool published = false, sent = false;  // paced runs
@@ -124,16 +120,12 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
 
   ThreadOptions options_;
   ThreadSink sink_;
-  const device::cpu::Kernels& kernels_;
-  const device::cpu::ExpertSource& source_;
-  const device::cpu::AttentionWeights& weights_;
-  device::cpu::RotaryTable rotary_;
+  device::Device& device_;
   WallClock clock_;
   std::unique_ptr<pipeline::PlanSource> plans_;
   std::optional<pipeline::PlannedTarget> just_planned_;  // by plans_, for plan()
   std::map<int, LayerPlacement> first_placements_;
   std::map<int, int> ordinals_;  // of MoE layers
-  std::vector<device::cpu::Block> everywhere_;
 
   std::mutex coordinator_mutex_;
   pipeline::Coordinator coordinator_;

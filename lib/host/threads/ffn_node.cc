@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <tuple>
 
 #include "host/threads/engine.h"
@@ -13,8 +12,8 @@
 namespace afore::host {
 namespace {
 
-// A large expert moves in pieces, so that plans are taken in between.
-constexpr std::size_t kCopyPieceBytes = 256 << 10;
+// How often a copy that moves by itself is looked at.
+constexpr auto kLookAtCopy = std::chrono::microseconds(20);
 
 thread_local const FfnNode* tl_node = nullptr;  // whose thread this is
 
@@ -25,11 +24,8 @@ device::CopyKey key_of(const pipeline::CopyId& id) { return {id.serial, id.index
 FfnNode::FfnNode(ThreadEngine& engine, int index)
     : engine_(engine),
       index_(index),
-      arena_(engine.arena_bytes()),
-      pool_(engine.make_pool()),
-      experts_(engine.kernels(), engine.source().shape(), static_cast<int>(engine.options().model.top_k), pool_.get()),
+      device_(engine.device().make_experts(index, engine.arena_slots())),
       actor_(index, engine.options().overlap, *this) {
-  arena_.cut(static_cast<std::int64_t>(engine.source().shape().bytes()));
   for (const int layer : engine.options().model.moe_layers) actor_.set_placement(layer, engine.first_placement(layer));
 }
 
@@ -40,7 +36,7 @@ void FfnNode::load() {
     const LayerPlacement& map = engine_.first_placement(layer);
     for (int s = 0; s < map.slots_per_worker(); ++s)
       if (const int expert = map.expert_at(index_, s); expert != kNoExpert)
-        engine_.source().load(layer, expert, slot(layer, s).data());
+        device_->load(engine_.slot_index(layer, s), layer, expert);
   }
 }
 
@@ -57,8 +53,6 @@ void FfnNode::stop() {
   for (std::thread& thread : threads_)
     if (thread.joinable()) thread.join();
 }
-
-std::span<std::byte> FfnNode::slot(int layer, int slot) { return arena_.slot(engine_.slot_index(layer, slot)); }
 
 // --- Events
 
@@ -187,11 +181,11 @@ void FfnNode::compute(const Job& job) {
   const auto planned = job.plan->of(index_);
   shares_.clear();
   for (std::size_t i = 0; i < planned.size(); ++i) {
-    const std::byte* block = job.plan->plan.is_virtual ? engine_.everywhere(job.target.layer, planned[i].expert)
-                                                       : slot(job.target.layer, job.slots[i]).data();
-    shares_.push_back({planned[i].expert, planned[i].first, planned[i].tokens, block});
+    const std::int64_t slot = job.plan->plan.is_virtual ? engine_.everywhere(job.target.layer, planned[i].expert)
+                                                        : engine_.slot_index(job.target.layer, job.slots[i]);
+    shares_.push_back({planned[i].expert, planned[i].first, planned[i].tokens, slot});
   }
-  experts_.run(engine_.parts(job.target), shares_, engine_.options().combine, index_);
+  device_->wait(device_->run(engine_.parts(job.target), shares_));
   engine_.pace(job.start_ns, engine_.paced_ffn_ns(index_, *job.plan));
   engine_.timeline('F', index_, "compute", "expert_ffn", job.target, job.start_ns);
 }
@@ -213,9 +207,10 @@ void FfnNode::serve_lane() {
     const bool started = start_copy();
     if (took || moved || started) continue;
     if (!moving_) return;
-    std::unique_lock lock(mutex_);  // a paced copy, which ends later
+    std::unique_lock lock(mutex_);  // it moves by itself, or is paced and ends later
     const auto left = std::chrono::nanoseconds(moving_->end_ns - engine_.now());
-    lane_.wait_for(lock, left, [this] { return plans_taken_ < plans_available_ || has_job_ || engine_.stopping(); });
+    lane_.wait_for(lock, moving_->moved ? left : std::chrono::nanoseconds(kLookAtCopy),
+                   [this] { return plans_taken_ < plans_available_ || has_job_ || engine_.stopping(); });
   }
 }
 
@@ -247,20 +242,20 @@ bool FfnNode::start_copy() {
     moving_->start_ns = now;
     actor_.on_copy_started(now, {moving_->key.first, moving_->key.second});
   });
-  moving_->end_ns = engine_.on_copy_started(moving_->route.copy, moving_->start_ns);
+  const CopyRoute& route = moving_->route;
+  moving_->ticket =
+      device_->copy(engine_.ffn_device(route.copy.from), engine_.slot_index(route.target.layer, route.from_slot),
+                    engine_.slot_index(route.target.layer, route.to_slot));
+  moving_->end_ns = engine_.on_copy_started(route.copy, moving_->start_ns);
   return true;
 }
 
+// False: there is nothing to do for it now.
 bool FfnNode::advance_copy() {
   if (!moving_) return false;
-  const CopyRoute& route = moving_->route;
-  const std::span<const std::byte> from = engine_.slot(route.copy.from, route.target.layer, route.from_slot);
-  const std::span<std::byte> to = slot(route.target.layer, route.to_slot);
-  if (moving_->bytes < to.size()) {
-    const std::size_t piece = std::min(kCopyPieceBytes, to.size() - moving_->bytes);
-    std::memcpy(to.data() + moving_->bytes, from.data() + moving_->bytes, piece);
-    moving_->bytes += piece;
-    return true;
+  if (!moving_->moved) {
+    moving_->moved = device_->poll(moving_->ticket);
+    return moving_->moved || device_->polls_move();
   }
   if (engine_.now() < moving_->end_ns) return false;
   const MovingCopy done = *moving_;

@@ -1,7 +1,8 @@
 #pragma once
-// One FFN worker: its actor, its memory of expert weights, and two threads for what it does at the same time: compute,
-// and on the lane take plans and copy replicas. Which of them does what is not fixed. Who has just taken the plan that
-// a target waited for computes it at once, and the other is woken only when the lane has something to do meanwhile.
+// One FFN worker: its actor, its device with the memory of expert weights, and two threads for what it does at the same
+// time: compute, and on the lane take plans and copy replicas. Which of them does what is not fixed. Who has just taken
+// the plan that a target waited for computes it at once, and the other is woken only when the lane has something to do
+// meanwhile.
 //
 // The actor is run by whoever brings an event, under the node's mutex; what it wants done outside is done after the
 // mutex is released, so that no two nodes' mutexes are held at once.
@@ -13,9 +14,7 @@
 #include <vector>
 
 #include "device/copy_ports.h"
-#include "device/cpu/expert_side.h"
-#include "device/cpu/thread_pool.h"
-#include "migrate/arena.h"
+#include "device/device.h"
 #include "pipeline/ffn_worker.h"
 
 namespace afore::host {
@@ -32,7 +31,8 @@ struct CopyRoute {
 struct MovingCopy {  // that a worker receives now
   device::CopyKey key;
   CopyRoute route;
-  std::size_t bytes = 0;  // moved so far
+  device::Ticket ticket = 0;
+  bool moved = false;  // all of it
   Nanos start_ns = 0, end_ns = 0;
 };
 
@@ -50,8 +50,7 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   void on_copy_ready(const device::CopyKey& key, const CopyRoute& route);
   void on_copy_done(const device::CopyKey& key, bool receives);
 
-  // The slot's bytes; whoever reads or writes them is told to by the actors.
-  std::span<std::byte> slot(int layer, int slot);
+  device::ExpertWorker& device() { return *device_; }
 
  private:
   struct Job {
@@ -95,10 +94,8 @@ class FfnNode final : pipeline::FfnWorker::Actions {
 
   ThreadEngine& engine_;
   const int index_;
-  migrate::Arena arena_;
-  std::unique_ptr<device::cpu::ThreadPool> pool_;
-  device::cpu::ExpertSide experts_;
-  std::vector<device::cpu::RowShare> shares_;
+  std::unique_ptr<device::ExpertWorker> device_;
+  std::vector<device::RowShare> shares_;
 
   std::mutex mutex_;  // of the actor and what it touches
   pipeline::FfnWorker actor_;

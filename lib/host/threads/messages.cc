@@ -44,7 +44,7 @@ void ThreadEngine::dispatch(const Demand& demand, const Batch& batch, const Work
   for (std::size_t a = 0; a < attention_.size(); ++a) {
     mine.tokens = flight->tokens[a];
     mine.kv_tokens = 0;
-    for (const device::cpu::Slice& slice : flight->parts[a]->slices) mine.kv_tokens += slice.first;
+    for (const device::Slice& slice : flight->parts[a]->slices) mine.kv_tokens += slice.first;
     attention_[a]->on_work(mine);
   }
 }
@@ -125,7 +125,7 @@ pipeline::PlanPtr ThreadEngine::take_plan(int worker, std::int64_t serial) {
 
 // --- Rows and results
 
-std::span<device::cpu::StepState* const> ThreadEngine::parts(const Target& target) { return flight(target)->parts; }
+std::span<device::Step* const> ThreadEngine::parts(const Target& target) { return flight(target)->parts; }
 
 // All workers' rows go together when the last is through the gate: FFN workers see whole targets.
 void ThreadEngine::on_activations(const Target& target) {
@@ -299,7 +299,7 @@ Nanos ThreadEngine::paced_attention_ns(const WorkItem& item) const {
   return options_.pipeline_cost.attention_ns(item.tokens, item.kv_tokens, item.first_in_step);
 }
 
-Nanos ThreadEngine::paced_sampling_ns(const device::cpu::StepState& step) const {
+Nanos ThreadEngine::paced_sampling_ns(const device::Step& step) const {
   return options_.pipeline_cost.sample_ns(static_cast<std::int64_t>(step.slices.size()));
 }
 

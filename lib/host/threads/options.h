@@ -4,22 +4,24 @@
 #include <optional>
 
 #include "core/records.h"
-#include "device/cpu/attention_side.h"
+#include "device/cpu/kernels.h"
+#include "device/device.h"
 #include "pipeline/planner.h"
 
 namespace afore::host {
 
 struct ThreadOptions {
   ModelSpec model;      // model_spec() of the checkpoint's config
-  ClusterSpec cluster;  // all fields present; tile_tokens is device::cpu::kTileTokens
+  ClusterSpec cluster;  // all fields present; tile_tokens is one of the device's
   LayerCost layer_cost;
   PipelineCost pipeline_cost;
   bool overlap = true;
   bool paced = false;  // an operation lasts at least what the costs say
-  device::cpu::Isa isa = device::cpu::Isa::scalar;
-  device::cpu::Combine combine = device::cpu::Combine::exact;
+  enum class On { cpu, cuda } on = On::cpu;
+  device::cpu::Isa isa = device::cpu::Isa::scalar;  // cpu
+  device::Combine combine = device::Combine::exact;
   std::int64_t kv_budget_tokens = 0;    // of each attention worker
-  int worker_threads = 1;               // that each worker computes with
+  int worker_threads = 1;               // cpu: that each worker computes with
   Nanos deadline_ns = 120'000'000'000;  // for any wait; then the run fails, naming what it waited for
 };
 

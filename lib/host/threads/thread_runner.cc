@@ -2,7 +2,27 @@
 
 #include <algorithm>
 
+#include "device/cpu/cpu_device.h"
+#include "device/plugin.h"
+
 namespace afore::host {
+
+namespace {
+
+std::unique_ptr<device::Device> open_device(const LoadedModel& model, const ThreadOptions& options) {
+  device::DeviceOptions device;
+  device.attention_workers = static_cast<int>(options.cluster.attention_workers);
+  device.ffn_workers = static_cast<int>(options.cluster.ffn_workers);
+  device.combine = options.combine;
+  device.kv_budget_tokens = options.kv_budget_tokens;
+  device.tile_tokens = static_cast<int>(options.cluster.tile_tokens);
+  if (options.on == ThreadOptions::On::cuda)
+    return device::cuda_plugin().open(model.config(), model.model.tensors, device);
+  return std::make_unique<device::cpu::CpuDevice>(model.model, model.weights(), device, options.isa,
+                                                  options.worker_threads);
+}
+
+}  // namespace
 
 ThreadRunner::ThreadRunner(const LoadedModel& model, const ThreadOptions& options,
                            const pipeline::PlannerOptions& planner, const ThreadSink& sink, TextSink text)
@@ -10,7 +30,8 @@ ThreadRunner::ThreadRunner(const LoadedModel& model, const ThreadOptions& option
                   static_cast<int>(options.cluster.attention_workers), std::move(text)),
       moe_layers_(options.model.moe_layers),
       microbatches_(static_cast<std::size_t>(options.cluster.microbatches)),
-      engine_(std::make_unique<ThreadEngine>(options, model.source, model.weights, planner, held_back(sink))) {}
+      device_(open_device(model, options)),
+      engine_(std::make_unique<ThreadEngine>(options, *device_, planner, held_back(sink))) {}
 
 // The sink hears of things in the order in which they came, each when its step is over.
 ThreadSink ThreadRunner::held_back(const ThreadSink& sink) {

@@ -24,10 +24,8 @@ class ThreadRunner final : public ModelRunner {
   ThreadEngine& engine() { return *engine_; }
 
  protected:
-  device::cpu::StepState& state(int worker, int microbatch) override {
-    return engine_->attention(worker).step(microbatch);
-  }
-  device::cpu::KvCache& cache(int worker) override { return engine_->attention(worker).side().cache(); }
+  device::Step& state(int worker, int microbatch) override { return engine_->attention(worker).step(microbatch); }
+  device::PagePool& pages(int worker) override { return engine_->attention(worker).device().pages(); }
 
  private:
   struct Microbatch {
@@ -40,6 +38,7 @@ class ThreadRunner final : public ModelRunner {
 
   std::vector<int> moe_layers_;
   std::vector<Microbatch> microbatches_;
+  std::unique_ptr<device::Device> device_;
   std::unique_ptr<ThreadEngine> engine_;
 };
 

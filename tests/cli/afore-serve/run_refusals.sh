@@ -16,6 +16,15 @@ try() {
   try --prompt x --cost nothing.json
   try --prompt x --model no/such/folder
   try --prompt x --record no/such/folder.jsonl
+  export AFORE_CUDA_PLUGIN=no/such/plugin.so
+  try --prompt x --device cuda
+  try --prompt x --device cuda --host monolithic
+  try --prompt x --weights tiny
+  try --prompt x --weights random:nothing
+  try --prompt x --weights random:glm-4.5-air --layers 1
+  try --prompt x --weights random:glm-4.5-air --layers 47
+  try --prompt x --weights random:glm-4.5-air --model .
+  try --prompt x --layers 2
   touch there.jsonl
   try --prompt x --record there.jsonl
 } 2>&1

@@ -1,0 +1,28 @@
+#pragma once
+// The model that a run computes: a folder's, or made-up weights of a model's sizes.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/model_spec.h"
+#include "host/model_runner.h"
+
+namespace CLI {
+class App;
+}
+
+namespace afore::cli {
+
+struct ModelSourceFlags {
+  std::string model;    // folder; empty: the bundled one
+  std::string weights;  // "random:NAME", NAME a bundled config or a folder with config.json; empty: the folder's
+  std::int64_t layers = kAbsent, seed = 0;
+};
+
+void add_model_source_flags(CLI::App& app, ModelSourceFlags& flags);
+
+// Error{usage} for flags that contradict each other; otherwise as nn::open_model(). Made-up models speak with the
+// bundled model's tokenizer.
+std::unique_ptr<host::LoadedModel> load_model(const ModelSourceFlags& flags);
+
+}  // namespace afore::cli
