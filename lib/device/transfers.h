@@ -69,6 +69,12 @@ struct MixTimes {
   std::vector<TimeSpan> arrivals;  // from the begin of what the worker's port does to its last expert's arrival
 };
 
+struct TransferOptions {
+  int workers = 2;
+  int worker_threads = 1;              // that each worker computes with, on the host
+  const volatile int* stop = nullptr;  // ends a series of rounds early when it becomes non-zero
+};
+
 class Transfers {
  public:
   virtual ~Transfers() = default;

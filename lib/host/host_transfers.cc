@@ -31,7 +31,7 @@ std::string processor_name() {
 
 }  // namespace
 
-HostTransfers::HostTransfers(const HostTransfersOptions& options)
+HostTransfers::HostTransfers(const TransferOptions& options)
     : options_(options), kernels_(cpu::Kernels::of(cpu::best_isa())) {
   AFORE_CHECK(options.workers >= 1 && options.worker_threads >= 1, "checked by the caller");
 }

@@ -12,15 +12,9 @@
 
 namespace afore::host {
 
-struct HostTransfersOptions {
-  int workers = 2;
-  int worker_threads = 1;              // that each worker computes with
-  const volatile int* stop = nullptr;  // ends a series of rounds early when it becomes non-zero
-};
-
 class HostTransfers final : public device::Transfers {
  public:
-  explicit HostTransfers(const HostTransfersOptions& options);
+  explicit HostTransfers(const device::TransferOptions& options);
   ~HostTransfers() override;
 
   int workers() const override { return options_.workers; }
@@ -59,7 +53,7 @@ class HostTransfers final : public device::Transfers {
   void lay_out(int worker, const device::Mix& mix);
   void send(const device::CopyPort& port, const device::Mix& mix, const WallClock& clock, device::MixTimes& times);
 
-  HostTransfersOptions options_;
+  device::TransferOptions options_;
   const device::cpu::Kernels& kernels_;
   std::vector<migrate::Arena> arenas_;
   device::cpu::ExpertShape shape_;

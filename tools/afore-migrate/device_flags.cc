@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "common/cli.h"
+#include "device/plugin.h"
 #include "host/host_transfers.h"
 #include "util/error.h"
 
@@ -51,6 +52,16 @@ std::string readable_bytes(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
 }
 
+std::unique_ptr<device::Transfers> open_transfers(const std::string& device, const device::TransferOptions& options) {
+  if (device != "cpu") {
+    const std::string why = device::why_no_cuda();
+    if (why.empty()) return device::cuda_plugin().open_transfers(options);
+    if (device == "cuda") throw Error(ErrorKind::io, why, "--device cpu measures this machine's memory");
+    note("measuring on cpu: " + why);
+  }
+  return std::make_unique<host::HostTransfers>(options);
+}
+
 }  // namespace
 
 void add_device_flags(CLI::App& app, DeviceFlags& flags) {
@@ -67,12 +78,10 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags) {
 OpenDevice open_device(const DeviceFlags& flags, std::int64_t workers, std::int64_t worker_threads) {
   OpenDevice open;
   open.paths = parse_paths(flags.paths);
-  if (flags.device == "cuda")
-    throw Error(ErrorKind::usage, "--device cuda: this build has no CUDA device", "use --device cpu");
   open.stop = catch_interrupts();
   if (flags.time_limit_s > 0) limit_time(flags.time_limit_s);
-  open.transfers = std::make_unique<host::HostTransfers>(
-      host::HostTransfersOptions{static_cast<int>(workers), static_cast<int>(worker_threads), open.stop});
+  open.transfers =
+      open_transfers(flags.device, {static_cast<int>(workers), static_cast<int>(worker_threads), open.stop});
   const std::vector<CopyPath> there = open.transfers->paths();
   if (open.paths.empty()) open.paths = there;
   for (const CopyPath path : open.paths)
