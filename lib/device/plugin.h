@@ -29,5 +29,7 @@ using PluginEntry = Plugin* (*)(const char* version, const char** why);
 // libafore_cuda.so: $AFORE_CUDA_PLUGIN, else beside the tool or in ../lib of it. Loaded once, never unloaded. Error{io}
 // with the loader's words when there is none or it does not load.
 Plugin& cuda_plugin();
+// Why nothing can be computed on CUDA devices, in one line; empty where there is one.
+std::string why_no_cuda();
 
 }  // namespace afore::device
