@@ -1,13 +1,13 @@
-// gpu_check [--json FILE] [--only SECTION]...
-// Kernels against their twins on this machine's GPU, and what it does beside what it could do. A table on standard
-// output; docs/gpu.md says how to read it. Exit 1 when a check failed, 2 for a wrong command line, 77 without a GPU:
+// gpu_check [--json] [--only SECTION]...
+// Kernels against their twins on this machine's GPU, and what it does beside what it could do. A table, or JSON, on
+// standard output; docs/gpu.md says how to read it. Exit 1 when a check failed, 2 for a wrong command line, 77 without a GPU:
 // figures decide nothing. gpu_check_shim is the same program with a CPU in the GPU's place, at tiny sizes.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
 #include "bench/gpu/context.h"
 #include "util/error.h"
-#include "util/line_io.h"
 
 namespace afore::bench::gpu {
 namespace {
@@ -37,7 +37,7 @@ constexpr Section kSections[] = {
 };
 
 struct Options {
-  std::string json;
+  bool json = false;
   std::vector<std::string> only;
   bool wanted(const std::string& section) const {
     return only.empty() || std::find(only.begin(), only.end(), section) != only.end();
@@ -52,17 +52,17 @@ std::string section_names() {
 
 Options parse(const std::vector<std::string>& arguments) {
   Options options;
-  for (std::size_t i = 0; i < arguments.size(); i += 2) {
-    if (i + 1 == arguments.size() || (arguments[i] != "--json" && arguments[i] != "--only"))
-      throw Error(ErrorKind::usage, "gpu_check [--json FILE] [--only SECTION]...", "sections: " + section_names());
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--json") {
-      options.json = arguments[i + 1];
-      continue;
+      options.json = true;
+    } else if (arguments[i] == "--only" && i + 1 < arguments.size()) {
+      options.only.push_back(arguments[++i]);
+      const auto named = [&](const Section& section) { return options.only.back() == section.name; };
+      if (std::none_of(std::begin(kSections), std::end(kSections), named))
+        throw Error(ErrorKind::usage, "no section " + options.only.back(), "sections: " + section_names());
+    } else {
+      throw Error(ErrorKind::usage, "gpu_check [--json] [--only SECTION]...", "sections: " + section_names());
     }
-    options.only.push_back(arguments[i + 1]);
-    const auto named = [&](const Section& section) { return options.only.back() == section.name; };
-    if (std::none_of(std::begin(kSections), std::end(kSections), named))
-      throw Error(ErrorKind::usage, "no section " + options.only.back(), "sections: " + section_names());
   }
   return options;
 }
@@ -103,12 +103,7 @@ int run(const Options& options) {
   Report report;
   add_facts(report);
   run_sections(options, report);
-  if (!options.json.empty()) {
-    ByteWriter out(options.json);
-    out.write(report.json());
-    out.finish();
-  }
-  std::fputs(report.table().c_str(), stdout);
+  std::fputs((options.json ? report.json() : report.table()).c_str(), stdout);
   return report.passed() || (report.checks.empty() && !options.only.empty()) ? 0 : 1;
 }
 

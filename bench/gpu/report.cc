@@ -149,7 +149,10 @@ std::string Report::table() const {
 void add_report(wire::JsonValue from, Report& to) {
   wire::ObjectReader object(from);
   to.stand_in = to.stand_in || object.required("stand_in").boolean();
-  for (const wire::JsonValue fact : object.required("facts")) to.facts.emplace_back(fact.key(), fact.string());
+  for (const wire::JsonValue fact : object.required("facts")) {
+    const std::pair<std::string, std::string> said(fact.key(), fact.string());
+    if (std::find(to.facts.begin(), to.facts.end(), said) == to.facts.end()) to.facts.push_back(said);
+  }
   for (const wire::JsonValue item : object.required("checks")) {
     wire::ObjectReader check(item);
     to.checks.push_back({std::string(check.required("section").string()), std::string(check.required("name").string()),
