@@ -185,8 +185,7 @@ void unwind() {
 
 void run_block() {
   while (block.num_ready > 0 && !block.failure) resume(take_ready());
-  if (!block.failure && block.ended < block.count)
-    block.failure = std::make_exception_ptr(std::runtime_error(stuck()));
+  if (!block.failure && block.ended < block.count) block.failure = std::make_exception_ptr(std::runtime_error(stuck()));
   if (block.failure) {
     unwind();
     std::rethrow_exception(std::exchange(block.failure, nullptr));

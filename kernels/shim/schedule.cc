@@ -5,7 +5,7 @@
 namespace afore::shim {
 namespace {
 
-bool random = false;
+bool random = false, early = false;
 std::uint64_t state = 0;
 
 }  // namespace
@@ -13,10 +13,12 @@ std::uint64_t state = 0;
 void set_schedule(std::uint64_t seed) {
   const Lock lock = take_lock();
   random = seed != 0;
+  early = random && seed % 4 == 0;
   state = seed;
 }
 
 bool random_schedule() { return random; }
+bool early_schedule() { return early; }
 
 // splitmix64; what the remainder favours does not matter here.
 std::uint64_t draw(std::uint64_t below) {
