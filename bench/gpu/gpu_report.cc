@@ -45,9 +45,10 @@ class Joined {
     const std::string text = read_text(folder_ + "/" + step.name + ".out");
     const bool told = step.kind == "gpu_check" && step.exit_code == 1 && !text.empty();
     report.check("run", step.name,
-                 step.exit_code == 0 || told   ? ""
-                 : step.exit_code == kTimedOut ? "ran out of time"
-                                               : "exit code " + std::to_string(step.exit_code) + ", see its log");
+                 step.exit_code == kTimedOut    ? "ran out of time"
+                 : step.exit_code != 0 && !told ? "exit code " + std::to_string(step.exit_code) + ", see its log"
+                 : text.empty()                 ? "there is no output"
+                                                : "");
     if (!text.empty()) read(step, text, report);
   }
 
