@@ -42,7 +42,7 @@ download_cmake() {
 flatten() {
   local folder=$1 link target
   rm -rf "$folder"/usr/share/{doc,man,lintian,bash-completion,zsh,bug,vim,emacs,info,doc-base}
-  rm -f "$folder"/usr/lib/$multiarch/*.a
+  rm -f "$folder"/usr/lib/$multiarch/libpcre2-{16,32,posix}.a # other archives are looked for by CMake's packages
   if [[ -d $folder/lib ]]; then
     cp -R "$folder/lib/." "$folder/usr/lib/"
     rm -rf "${folder:?}/lib"

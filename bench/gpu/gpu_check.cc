@@ -1,7 +1,7 @@
 // gpu_check [--json] [--only SECTION]...
 // Kernels against their twins on this machine's GPU, and what it does beside what it could do. A table, or JSON, on
-// standard output; docs/gpu.md says how to read it. Exit 1 when a check failed, 2 for a wrong command line, 77 without a GPU:
-// figures decide nothing. gpu_check_shim is the same program with a CPU in the GPU's place, at tiny sizes.
+// standard output; docs/gpu.md says how to read it. Exit 1 when a check failed, 2 for a wrong command line, 77 without
+// a GPU: figures decide nothing. gpu_check_shim is the same program with a CPU in the GPU's place, at tiny sizes.
 #include <algorithm>
 #include <cstdio>
 #include <exception>

@@ -79,20 +79,20 @@ std::string row(const Figure& figure, bool stand_in) {
   const std::string value = stand_in ? "stand-in" : readable(figure.value);
   const std::string p95 = stand_in || !figure.p95 ? "" : readable(*figure.p95);
   std::string goal = figure.goal;
-  if (!goal.empty()) goal += stand_in ? ": not judged" : figure.met ? ": met" : ": NOT MET";
+  if (!goal.empty()) goal = fmt::format("{}: {}", goal, stand_in ? "not judged" : figure.met ? "met" : "NOT MET");
   const bool both = !goal.empty() && !figure.note.empty();
   const std::string last = fmt::format("{}{}{}", goal, both ? "; " : "", figure.note);
-  std::string text = fmt::format("{:<10} {:<44} {:>9} {:>9} {:<7} {:>5}  {}", figure.section, figure.name, value, p95,
+  std::string text = fmt::format("{:<10} {:<50} {:>9} {:>9} {:<7} {:>5}  {}", figure.section, figure.name, value, p95,
                                  figure.unit, figure.n, last);
   text.erase(text.find_last_not_of(' ') + 1);
   return text + "\n";
 }
 
 std::string check_rows(const Report& report) {
-  std::string text = fmt::format("{:<10} {:<44} {}\n", "section", "check", "result");
+  std::string text = fmt::format("{:<10} {:<50} {}\n", "section", "check", "result");
   for (const Check& check : report.checks)
-    text +=
-        fmt::format("{:<10} {:<44} {}\n", check.section, check.name, check.passed ? "ok" : "FAILED: " + check.detail);
+    text += fmt::format("{:<10} {:<50} {}\n", check.section, check.name,
+                        fmt::format("{}{}", check.passed ? "ok" : "FAILED: ", check.detail));
   return text;
 }
 
@@ -129,14 +129,14 @@ std::string Report::table() const {
   for (const auto& [name, value] : facts) text += fmt::format("# {}: {}\n", name, value);
   if (stand_in) text += "# stand-in: a CPU in a GPU's place. Nothing here is a measurement.\n";
   text += "\n" + check_rows(*this);
-  text += fmt::format("\n{:<10} {:<44} {:>9} {:>9} {:<7} {:>5}  {}\n", "section", "figure", "median", "p95", "unit",
+  text += fmt::format("\n{:<10} {:<50} {:>9} {:>9} {:<7} {:>5}  {}\n", "section", "figure", "median", "p95", "unit",
                       "n", "goal; note");
   for (const Figure& figure : figures) text += row(figure, stand_in);
   if (!skipped.empty()) text += "\n";
   for (const Skipped& skip : skipped) text += fmt::format("not run    {}: {}\n", skip.section, skip.why);
-  if (!steps.empty()) text += fmt::format("\n{:<44} {:>9} {:>9}\n", "step", "exit code", "seconds");
+  if (!steps.empty()) text += fmt::format("\n{:<50} {:>9} {:>9}\n", "step", "exit code", "seconds");
   for (const Step& step : steps)
-    text += fmt::format("{:<44} {:>9} {:>9.1f}\n", step.name, step.exit_code, step.seconds);
+    text += fmt::format("{:<50} {:>9} {:>9.1f}\n", step.name, step.exit_code, step.seconds);
   const auto failed = std::count_if(checks.begin(), checks.end(), [](const Check& check) { return !check.passed; });
   const auto goals = std::count_if(figures.begin(), figures.end(), [](const Figure& f) { return !f.goal.empty(); });
   const auto met =

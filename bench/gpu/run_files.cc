@@ -167,13 +167,13 @@ void add_planner(const std::string& text, Report& report) {
   while (std::getline(in, line)) {
     const std::vector<std::string> row = fields_of(line);
     if (row.size() != head.size() || row.size() < 5) throw Error(ErrorKind::data, "planner: not a row: " + line);
-    for (std::size_t i = 3; i + 1 < row.size(); i += 2) {
-      const std::string what = head[i].substr(0, head[i].rfind('_'));
-      Figure& added = report.figures.emplace_back(
-          figure("planner", fmt::format("{}, {}, {} experts, {} workers", what, row[0], row[1], row[2]), "us",
-                 std::atof(row[i].c_str())));
+    if (row[0] != "afore") continue;
+    for (std::size_t i = 3; i < row.size(); ++i) {  // planner_us, planner_p99, call_us, ...
+      const std::string what = head[i].ends_with("_us") ? head[i].substr(0, head[i].rfind('_')) : head[i];
+      Figure& added = report.figures.emplace_back(figure(
+          "planner", fmt::format("{}, {} experts, {} workers", what, row[1], row[2]), "us", std::atof(row[i].c_str())));
       added.n = 1024;
-      added.note = fmt::format("p99 {}; on the host", row[i + 1]);
+      added.note = "on the host";
     }
   }
 }

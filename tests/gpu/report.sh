@@ -69,6 +69,12 @@ fresh && { completion p0 '[5,1,1]' && completion p1 '[8,9]'; } > run/cuda-again.
 same "$(failed)" '["cuda-again: tokens are those of cuda"]' "other tokens again"
 fresh && completion p0 '[5,6,7]' | tee run/cuda.out > run/cuda-again.out && expect 1 "a prompt without an answer"
 
+fresh && step planner planner 0
+printf 'policy\texperts\tworkers\tplanner_us\tplanner_p99\nstatic\t8\t2\t1.5\t2.5\nafore\t8\t2\t3.5\t4.5\n' > run/planner.out
+expect 0 "the planner"
+same "$(jq -c '[.figures[] | select(.section == "planner") | .name, .value]' run/report.json)" \
+  '["planner, 8 experts, 2 workers",3.5,"planner_p99, 8 experts, 2 workers",4.5]' "the planner"
+
 fresh && step overlap lost 124 && expect 1 "a step out of time"
 same "$(failed)" '["lost"]' "a step out of time"
 fresh && step planner slow 124 && expect 0 "a measurement out of time"
