@@ -1,12 +1,10 @@
 #pragma once
 // Ranks as real processes, and what each of them says at the end.
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <functional>
 #include <span>
 #include <string>
@@ -66,7 +64,6 @@ class Process {
     ::waitpid(std::exchange(pid_, -1), &status, 0);
     return status == 0 ? text : "the process ended with status " + std::to_string(status);
   }
-  void kill() { ::kill(pid_, SIGKILL); }
 
  private:
   pid_t pid_ = -1;

@@ -181,6 +181,17 @@ TEST(Strangers, ARankMayComeBackInANewProcess) {
   EXPECT_EQ(host.said(), "ok");
 }
 
+TEST(Strangers, ARankThatDiesIsMissedEvenWithItsBlob) {
+  Host host(config_of(0, 3, milliseconds(500)));
+  {
+    const Descriptor dies = knock(host.port());
+    say(dies, greeting(1, 3) + encode(Frame{FrameKind::received, ""}));
+    pollfd entry{dies.get(), POLLIN, 0};
+    poll_until({&entry, 1}, Clock::now() + std::chrono::seconds(60));
+  }
+  EXPECT_EQ(host.said(), "rank 2 did not come within 0.5 s; rank 1 came, but did not stay to the end");
+}
+
 // The other way round: what listens is not rank 0.
 std::string join_what_says(const std::string& bytes, milliseconds timeout) {
   Listener listener(0);
