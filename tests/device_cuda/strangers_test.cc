@@ -1,5 +1,6 @@
 // Who else may knock at rank 0's port, or listen there in its place.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <thread>
@@ -111,6 +112,24 @@ TEST(Strangers, AFloodDoesNotKeepARankOut) {
   for (int i = 0; i < 300; ++i) flood.push_back(knock(host.port()));
   EXPECT_EQ(host.join(config_of(1, 2)), "ok");
   EXPECT_EQ(host.said(), "ok");
+}
+
+// Rank 0 may have so few descriptors that strangers hold them all: then the oldest stranger goes.
+TEST(Strangers, CannotUseUpTheDescriptors) {
+  Listener listener(0);
+  Process host([&] {
+    const rlimit few = {.rlim_cur = open_descriptors() + 8, .rlim_max = open_descriptors() + 8};
+    if (::setrlimit(RLIMIT_NOFILE, &few) != 0) return std::string("no limit");
+    return outcome(0, [&](std::span<std::byte> blob) { exchange_over_tcp(config_of(0, 2), listener, blob); });
+  });
+  std::vector<Descriptor> strangers;
+  for (int i = 0; i < 30; ++i) strangers.push_back(knock(listener.port()));
+  EXPECT_EQ(outcome(1,
+                    [&](std::span<std::byte> blob) {
+                      exchange_over_tcp(config_of(1, 2), "127.0.0.1", listener.port(), blob);
+                    }),
+            "ok");
+  EXPECT_EQ(host.wait(), "ok");
 }
 
 TEST(Strangers, AnotherJobIsRefusedAndChangesNothing) {

@@ -81,6 +81,16 @@ TEST(Tcp, OverIpv6) {
   EXPECT_EQ(other, "ok");
 }
 
+TEST(Tcp, AProgramThatRanksStartInheritsNoSocket) {
+  Listener listener(0);
+  const auto connected = try_connect("127.0.0.1", listener.port(), Clock::now() + std::chrono::seconds(30));
+  pollfd entry{listener.descriptor(), POLLIN, 0};
+  poll_until({&entry, 1}, Clock::now() + std::chrono::seconds(30));
+  const Descriptor accepted = listener.accept();
+  for (const int number : {listener.descriptor(), std::get<Descriptor>(connected).get(), accepted.get()})
+    EXPECT_EQ(::fcntl(number, F_GETFD), FD_CLOEXEC);
+}
+
 TEST(Tcp, WhoIsMissingIsSaidToAll) {
   Listener listener(0);
   std::vector<Process> others;
