@@ -87,7 +87,11 @@ int connect_one(const addrinfo& address, Deadline deadline, Descriptor& socket) 
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) return errno;
     if (error != 0) return error;
   }
-  if (joined_to_itself(socket.get())) return ECONNREFUSED;
+  if (joined_to_itself(socket.get())) {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};  // else its end would hold the port for another minute
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    return ECONNREFUSED;
+  }
   set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
   return 0;
 }
