@@ -20,6 +20,6 @@
   T* const name = reinterpret_cast<T*>(afore_shared_raw)
 #elif !defined(AFORE_WITH_CUDART)
 #define AFORE_LAUNCH(kernel, grid, block, dynamic_bytes, stream, ...) \
-  ::afore::shim::launch((stream), (grid), (block), (dynamic_bytes), (kernel), __VA_ARGS__)
+  ::afore::shim::launch((stream), (grid), (block), (dynamic_bytes), (kernel)__VA_OPT__(, ) __VA_ARGS__)
 #define AFORE_DYNAMIC_SHARED(T, name) T* const name = reinterpret_cast<T*>(::afore::shim::dynamic_shared())
 #endif
