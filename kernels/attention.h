@@ -15,22 +15,22 @@ struct AttentionShape {
   std::int32_t heads = 0, kv_heads = 0, head_dim = 0;  // heads a multiple of kv_heads; head_dim of 8, at most 256
   std::int32_t rotary_dim = 0;                         // even; the first dimensions of each head, half-split form
 };
-constexpr std::int64_t page_elements(const AttentionShape& shape) {
+__host__ __device__ constexpr std::int64_t page_elements(const AttentionShape& shape) {
   return std::int64_t{2} * shape.kv_heads * kPageTokens * shape.head_dim;
 }
 
 // A step's tokens, in device memory.
 struct TokenPlaces {
-  const std::int32_t* slice = nullptr;     // [tokens]: the token's sequence
-  const std::int32_t* position = nullptr;  // [tokens]: its place there
-  const std::int32_t* pages = nullptr;     // the sequences' pages, one after the other
+  const std::int32_t* slice = nullptr;        // [tokens]: the token's sequence
+  const std::int32_t* position = nullptr;     // [tokens]: its place there
+  const std::int32_t* pages = nullptr;        // the sequences' pages, one after the other
   const std::int32_t* pages_begin = nullptr;  // [slices]: where a sequence's pages begin
 };
 
 // What the model adds to q, k and v; any may be null.
 struct QkvWeights {
-  const float* bias = nullptr;                            // [(heads + 2 kv_heads) * head_dim]
-  const float *q_norm = nullptr, *k_norm = nullptr;       // [head_dim]: RMSNorm of each head
+  const float* bias = nullptr;                       // [(heads + 2 kv_heads) * head_dim]
+  const float *q_norm = nullptr, *k_norm = nullptr;  // [head_dim]: RMSNorm of each head
   float eps = 0;
 };
 
@@ -48,8 +48,8 @@ void attend_decode(const AttentionShape& shape, const float* q, const std::uint1
                    const std::int32_t* tokens, std::int32_t count, std::int32_t most_positions, float* scratch,
                    std::uint16_t* out, cudaStream_t stream);
 
-// The same for runs of consecutive tokens of one sequence, at most kQueryTile in a run: keys and values are read once
-// per run. Bit for bit what attend_decode gives.
+// The same for runs of consecutive tokens of one sequence, 1 to kQueryTile in a run: keys and values are read once
+// for all tokens of a run (and up to four heads). Bit for bit what attend_decode gives.
 inline constexpr std::int32_t kQueryTile = 16;
 struct QueryRun {
   std::int32_t first = 0, tokens = 0;  // token indices of the step

@@ -14,7 +14,7 @@ struct SampleRow {
 };
 
 // logits: [rows][vocab] float32; tokens: [rows]. Of what top_p keeps, the first token in order of ids at which the sum
-// of weights exceeds uniform * total. *not_finite becomes 1 when a logit is not finite.
+// of weights exceeds uniform * total. *not_finite becomes 1 when a logit is not finite; its row's token is then 0.
 void sample(const float* logits, const SampleRow* options, std::int32_t rows, std::int32_t vocab, std::int32_t* tokens,
             std::int32_t* not_finite, cudaStream_t stream);
 
