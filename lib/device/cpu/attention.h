@@ -28,7 +28,7 @@ class RotaryTable {
 
  private:
   int half_, positions_;
-  std::vector<float> cos_, sin_;  // [position][half]
+  std::vector<float> table_;  // rotary_table()
 };
 
 // One token's keys and values [kv_heads][head_dim] into the cache.

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <string_view>
 #include <vector>
 
 #include "device/cpu/largest.h"
+#include "device/draw.h"
 #include "util/error.h"
-#include "util/rng.h"
 #include "util/scratch.h"
 
 namespace afore::device::cpu {
@@ -18,16 +17,6 @@ struct Weights {
   std::vector<double> of;  // each token's probability times a constant, the likeliest's 1; 0 where top_p leaves it out
   std::vector<std::int32_t> undecided;
 };
-
-// In [0, 1), of the request's seed and the token's index alone.
-double draw(std::uint64_t seed, std::uint64_t index) {
-  char label[sizeof(index)];
-  for (char& byte : label) {
-    byte = static_cast<char>(index & 0xff);
-    index >>= 8;
-  }
-  return Rng(seed, {label, sizeof(label)}).uniform();
-}
 
 using Two = double __attribute__((vector_size(16)));
 using TwoBits = std::uint64_t __attribute__((vector_size(16)));

@@ -1,0 +1,74 @@
+#include "device/cuda/device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device/cuda/check.h"
+
+namespace afore::device::cuda {
+namespace {
+
+// Of `found`, those that a topology uses: the first ones.
+std::vector<int> used_gpus(const std::vector<int>& found, const Topology& topology) {
+  int most = 0;
+  for (const auto* workers : {&topology.attention, &topology.ffn})
+    for (const int gpu : *workers) most = std::max(most, gpu);
+  return {found.begin(), found.begin() + most + 1};
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(const FoundGpus& found, const nn::ModelConfig& config, const nn::ModelTensors& tensors,
+                       const DeviceOptions& options)
+    : model_(found.model),
+      config_(config),
+      tensors_(tensors),
+      options_(options),
+      topology_(spread(static_cast<int>(found.gpus.size()), options.attention_workers, options.ffn_workers)),
+      gpus_(used_gpus(found.gpus, topology_)),
+      peers_(join_peers(gpus_)),
+      weights_(gpus_.size()),
+      everywhere_(gpus_.size()) {
+  check_shapes(config, options);
+  for (const int gpu : gpus_) {
+    use(gpu);
+    check(kernels::prepare_expert_ffn(), "preparing kernels");
+  }
+}
+
+std::string CudaDevice::name() const {
+  return gpus_.size() == 1 ? fmt::format("cuda ({})", model_) : fmt::format("cuda ({} x {})", gpus_.size(), model_);
+}
+
+std::unique_ptr<Attention> CudaDevice::make_attention(int worker) {
+  const auto place = static_cast<std::size_t>(topology_.attention.at(static_cast<std::size_t>(worker)));
+  if (!weights_[place]) weights_[place] = std::make_unique<AttentionWeights>(gpus_[place], config_, tensors_);
+  return std::make_unique<AttentionWorker>(StepPlace{gpus_[place], peers_, gpus_}, config_, *weights_[place], options_);
+}
+
+std::unique_ptr<ExpertWorker> CudaDevice::make_experts(int worker, std::int64_t slots) {
+  const auto place = static_cast<std::size_t>(topology_.ffn.at(static_cast<std::size_t>(worker)));
+  return std::make_unique<CudaExperts>(gpus_[place], worker, slots, config_, tensors_, options_, everywhere_[place]);
+}
+
+// Once on every GPU that has FFN workers.
+void CudaDevice::load_everywhere(std::span<const int> layers) {
+  const std::int64_t experts = config_.gate.experts;
+  for (const int gpu : topology_.ffn) {
+    const auto place = static_cast<std::size_t>(gpu);
+    if (everywhere_[place]) continue;
+    auto store = std::make_unique<ExpertStore>(
+        Place{gpus_[place], false, "memory for all experts", "a policy that owns its slots needs less"}, config_,
+        std::ssize(layers) * experts);
+    Lane lane(gpus_[place], Lane::Kind::copies);
+    Uploader uploader(lane);
+    std::int64_t slot = 0;
+    for (const int layer : layers)
+      for (const nn::MlpTensors& expert : tensors_.layers[static_cast<std::size_t>(layer)].experts)
+        uploader.mlp(expert, reinterpret_cast<std::uint16_t*>(store->slot(slot++)));
+    everywhere_[place] = std::move(store);
+  }
+}
+
+}  // namespace afore::device::cuda

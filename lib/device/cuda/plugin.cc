@@ -1,0 +1,35 @@
+#include "device/plugin.h"
+
+#include <string_view>
+
+#include "device/cuda/device.h"
+#include "util/error.h"
+
+namespace afore::device::cuda {
+namespace {
+
+class CudaPlugin final : public Plugin {
+ public:
+  std::string unavailable() const override { return find_gpus().why_none; }
+  bool is_tile(int tile_tokens) const override { return kernels::is_tile(tile_tokens); }
+  std::int64_t free_bytes() const override { return find_gpus().free_bytes(); }
+  std::unique_ptr<Device> open(const nn::ModelConfig& config, const nn::ModelTensors& tensors,
+                               const DeviceOptions& options) override {
+    const FoundGpus found = find_gpus();
+    if (found.gpus.empty()) throw Error(ErrorKind::io, found.why_none);
+    return std::make_unique<CudaDevice>(found, config, tensors, options);
+  }
+};
+
+}  // namespace
+}  // namespace afore::device::cuda
+
+extern "C" __attribute__((visibility("default"))) afore::device::Plugin* afore_device_plugin(const char* version,
+                                                                                             const char** why) {
+  if (std::string_view(version) != AFORE_VERSION) {
+    *why = "it is of afore " AFORE_VERSION;
+    return nullptr;
+  }
+  static afore::device::cuda::CudaPlugin plugin;
+  return &plugin;
+}
