@@ -1,7 +1,6 @@
 #include "kernels/shim/block.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "kernels/shim/device_code.h"
 #include "kernels/shim/fiber.h"
 #include "kernels/shim/schedule.h"
+#include "kernels/shim/shared_memory.h"
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
@@ -50,13 +50,10 @@ struct Block {
   bool unwinding = false;
   Thread* running = nullptr;
   const std::function<void()>* body = nullptr;
-  std::unique_ptr<std::byte, decltype(&std::free)> shared{nullptr, &std::free};
 };
 Block block;
 
-std::string place(const Site& site) {
-  return std::string(" (") + site.file_name() + ":" + std::to_string(site.line()) + ")";
-}
+std::string place(const Site& site) { return std::string(" (") + site.file + ":" + std::to_string(site.line) + ")"; }
 
 void make_ready(Thread& thread) {
   thread.state = State::ready;
@@ -154,7 +151,7 @@ void begin_block(const Launch& launch, uint3 index) {
   block.unwinding = false;
   block.body = &launch.body;
   while (block.threads.size() < block.count) block.threads.push_back(std::make_unique<Thread>());
-  std::memset(block.shared.get(), 0xa5, launch.dynamic_bytes);
+  spoil_shared();
   for (unsigned i = 0; i < block.count; ++i) {
     Thread& thread = *block.threads[i];
     thread.number = i;
@@ -198,8 +195,7 @@ void run_block() {
 void run_blocks(const Launch& launch) {
   gridDim = launch.grid;
   blockDim = launch.block;
-  // Exactly as large as asked for, so that the address sanitizer sees both its ends.
-  block.shared.reset(static_cast<std::byte*>(std::malloc(std::max<std::size_t>(launch.dynamic_bytes, 1))));
+  const DynamicShared dynamic(launch.dynamic_bytes);
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   std::vector<std::uint64_t> order;
   if (random_schedule()) {
@@ -213,11 +209,9 @@ void run_blocks(const Launch& launch) {
                          static_cast<unsigned>(row / launch.grid.y)});
     run_block();
   }
-  block.shared.reset();
 }
 
 unsigned lane() { return block.running->number % kWarpLanes; }
-void* dynamic_shared() { return block.shared.get(); }
 
 void meet(std::uint32_t mask, void* operand, Combine combine, const Site& site) {
   Thread& self = *block.running;
@@ -237,7 +231,7 @@ void block_barrier(const Site& site) {
   Thread& self = *block.running;
   self.copies.perhaps_arrive();
   const Site& first = block.barrier_site;
-  if (block.at_barrier > 0 && (first.line() != site.line() || first.column() != site.column()))
+  if (block.at_barrier > 0 && (first.line != site.line || std::strcmp(first.file, site.file) != 0))
     throw std::runtime_error("divergent barrier: a block waits in two places" + place(first) + place(site));
   block.barrier_site = site;
   if (++block.at_barrier < block.count) return wait(State::at_barrier);

@@ -9,16 +9,16 @@
 #include <type_traits>
 
 #include "kernels/shim/block.h"
+#include "kernels/shim/shared_memory.h"
 
 #define __global__
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
-#define __align__(bytes) alignas(bytes)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __constant__ static
-// One block runs at a time. Not thread_local: the address sanitizer would not see its ends.
-#define __shared__ static
+#define __shared__ AFORE_SHIM_SHARED
 
 extern uint3 threadIdx, blockIdx;  // of the thread that runs
 extern dim3 blockDim, gridDim;

@@ -85,8 +85,10 @@ TEST(ListWork, OfNothing) {
 TEST(ListWork, OfManyShares) {
   WorkScene scene({.tokens = {2100}, .experts = 512, .top_k = 8}, 2);  // 16800 pairs: more than blocks forget at once
   for (std::int32_t e = 0; e < 512; ++e)
-    for (std::int32_t i = 0; i < 8; ++i)
-      scene.add_share(e, scene.demand(e) * i / 8, scene.demand(e) * (i + 1) / 8 - scene.demand(e) * i / 8);
+    for (std::int32_t i = 0; i < 8; ++i) {  // and the last row of each eighth is another worker's
+      const std::int32_t first = scene.demand(e) * i / 8, end = scene.demand(e) * (i + 1) / 8;
+      scene.add_share(e, first, std::max(0, end - first - 1));
+    }
   scene.set_bounds(16);
   const Memory<Part> parts(scene.parts);
   const Memory<Share> shares(scene.shares);
@@ -155,7 +157,7 @@ TEST_F(ListWorkStops, WhateverSharesSay) {
 
 // Rows that an expert does not have are no pair's.
 TEST_F(ListWorkStops, AtTheEndOfAnExpert) {
-  scene.shares = {{1, 0, scene.demand(1) + 5, 0}, {2, scene.demand(2) + 2, 3, 1}, {3, 0, 1, 2}};
+  scene.shares = {{3, 0, 3, 2}, {2, scene.demand(2) + 2, 3, 1}, {1, 0, scene.demand(1) + 5, 0}};
   scene.set_bounds(16);
   expect_twins_list(scene, 16);
 }

@@ -23,6 +23,8 @@ struct Listed {
     work = std::make_unique<Work>(scene);
     twin::list_work(scene.parts.data(), scene.shares.data(), work->counts.data(), scene.bounds, kTileTokens,
                     work->rows.data(), work->tiles.data());
+    for (std::size_t r = static_cast<std::size_t>(work->counts[0].rows); r < work->rows.size(); ++r)
+      work->rows[r] = {0, 0};  // of a launch before
     y = Numbers(6).floats(size_of_rows());
   }
   std::size_t size_of_rows() const {

@@ -128,6 +128,44 @@ TEST(Vectors, NormsAreTheTwins) {
     }
 }
 
+// Four rows begin aligned, whatever they hold, and the second does not.
+TEST(Vectors, RowsThatAreNoFoursBehindAnAlignedStart) {
+  for (const std::int32_t n : {1, 5, 6, 1030}) {
+    SCOPED_TRACE(n);
+    const std::size_t size = static_cast<std::size_t>(4 * n);
+    const Memory<float> start = random_floats(size, 11, 3), delta = random_floats(size, 12, 1);
+    const std::vector<float> weight = random_floats(static_cast<std::size_t>(n + 3), 13, 2);
+    const std::vector<std::int32_t> rows = {3, 0, 2, 1};
+    std::vector<std::uint16_t> plain(size), added(size), table(size);
+    std::vector<float> sum = start.values(), taken(size), embedded(size);
+    std::transform(start.begin(), start.end(), table.begin(), bf16_of);
+    twin::rms_norm(start.data(), weight.data(), 1e-5f, 4, n, plain.data());
+    twin::add_rms_norm(sum.data(), delta.data(), weight.data(), 1e-5f, 4, n, added.data());
+    twin::take_rows(start.data(), rows.data(), 4, n, taken.data());
+    twin::embed(table.data(), rows.data(), 4, n, embedded.data());
+    for_schedules([&] {
+      Memory<std::uint16_t> y(size);
+      Memory<float> residual(start.values()), out(size);
+      rms_norm(start.data(), weight.data(), 1e-5f, 4, n, y.data(), nullptr);
+      expect_near(y.values(), plain);
+      add_rms_norm(residual.data(), delta.data(), weight.data(), 1e-5f, 4, n, y.data(), nullptr);
+      expect_near(y.values(), added);
+      EXPECT_EQ(residual.values(), sum);
+      take_rows(start.data(), rows.data(), 4, n, out.data(), nullptr);
+      EXPECT_EQ(out.values(), taken);
+      embed(table.data(), rows.data(), 4, n, out.data(), nullptr);
+      EXPECT_EQ(out.values(), embedded);
+    });
+  }
+}
+
+TEST(Vectors, ASumThatIsNoFoursBehindAnAlignedStart) {
+  std::vector<float> residual(1028, 1);
+  const std::vector<float> delta(1028, 2);
+  add(residual.data(), delta.data(), 1025, nullptr);
+  for (std::size_t i = 0; i < residual.size(); ++i) EXPECT_EQ(residual[i], i < 1025 ? 3 : 1) << i;
+}
+
 TEST(Vectors, EpsCountsWhereARowIsSmall) {
   const std::vector<float> x(64, 1e-4f), weight(64, 1);
   std::vector<std::uint16_t> y(64), expected(64);
