@@ -14,8 +14,6 @@ try() {
   jq -c 'select(.kind == "completion") | [.id, .token_ids]' got | sort | cmp - want && echo "$(wc -l < want) texts: $*"
 }
 try --ffn-workers 2
-jq -r '.. | .device? // empty' got
-try --combine exact --attention-workers 2 --ffn-workers 3 --microbatches 2 --tile-tokens 32
 try --policy ideal --ffn-workers 3
 echo '# auto finds it, and says nothing'
 afore-serve run --prompt x --max-tokens 1 --device auto --json | jq -r '.. | .device? // empty'
