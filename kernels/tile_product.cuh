@@ -98,6 +98,7 @@ struct TileProduct {
   }
 
   // A group of copies is committed for every step, even if it is empty, so that the same number is always under way.
+  // Steps beyond the last would be zeros: they are left out for speed alone.
   __device__ void run() {
     const std::int32_t steps = divided_up(k, kStageDepth);
     for (std::int32_t step = 0; step < kProductStages - 1; ++step) {

@@ -36,12 +36,18 @@ struct Thread {
   Copies copies;
 };
 
+struct Warp {
+  std::uint32_t gone = 0;     // lanes that have ended, or that the block does not have
+  std::uint32_t waiting = 0;  // lanes in_warp
+};
+
 // Thrown through the threads that remain when one has failed.
 struct Unwind {};
 
 struct Block {
   std::vector<std::unique_ptr<Thread>> threads;  // kept for the next block; the first `count` are in use
   unsigned count = 0;
+  std::array<Warp, kMostThreads / kWarpLanes> warps;
   std::array<std::uint16_t, kMostThreads> ready;  // a ring: each thread is in it once at most
   unsigned first_ready = 0, num_ready = 0;
   unsigned at_barrier = 0, ended = 0;
@@ -73,13 +79,15 @@ void wait(State state) {
 // When all of `mask` that have not ended wait for one another in one call: runs it and lets all go on but `self`, the
 // one that runs.
 void complete(unsigned begin, std::uint32_t mask, const Thread* self) {
+  Warp& warp = block.warps[begin / kWarpLanes];
+  if ((mask & ~warp.gone & ~warp.waiting) != 0) return;
   Lanes lanes;
   Combine combine = nullptr;
   const unsigned end = std::min(block.count, begin + kWarpLanes);
   for (unsigned i = begin; i < end; ++i) {
     Thread& thread = *block.threads[i];
     if ((mask >> (i - begin) & 1) == 0 || thread.state == State::ended) continue;
-    if (thread.state != State::in_warp || thread.mask != mask) return;
+    if (thread.mask != mask) return;
     if (combine != nullptr && thread.combine != combine) return;
     combine = thread.combine;
     lanes.operand[i - begin] = thread.operand;
@@ -87,6 +95,7 @@ void complete(unsigned begin, std::uint32_t mask, const Thread* self) {
   }
   if (combine == nullptr) return;
   combine(lanes);
+  warp.waiting &= ~lanes.present;
   for (unsigned i = begin; i < end; ++i) {
     if ((lanes.present >> (i - begin) & 1) == 0) continue;
     if (block.threads[i].get() == self) block.threads[i]->state = State::ready;
@@ -99,6 +108,7 @@ void end_thread(Thread& thread) {
   thread.state = State::ended;
   ++block.ended;
   const unsigned begin = warp_begin(thread), end = std::min(block.count, begin + kWarpLanes);
+  block.warps[begin / kWarpLanes].gone |= 1u << (thread.number - begin);
   for (unsigned i = begin; i < end; ++i)
     if (block.threads[i]->state == State::in_warp) complete(begin, block.threads[i]->mask, nullptr);
 }
@@ -152,6 +162,10 @@ void begin_block(const Launch& launch, uint3 index) {
   block.body = &launch.body;
   while (block.threads.size() < block.count) block.threads.push_back(std::make_unique<Thread>());
   spoil_shared();
+  for (unsigned i = 0; i < kMostThreads; i += kWarpLanes) {
+    const unsigned lanes = std::clamp(block.count, i, i + kWarpLanes) - i;
+    block.warps[i / kWarpLanes] = {lanes == kWarpLanes ? 0 : ~0u << lanes, 0};
+  }
   for (unsigned i = 0; i < block.count; ++i) {
     Thread& thread = *block.threads[i];
     thread.number = i;
@@ -223,6 +237,7 @@ void meet(std::uint32_t mask, void* operand, Combine combine, const Site& site) 
   self.combine = combine;
   self.site = site;
   self.state = State::in_warp;
+  block.warps[self.number / kWarpLanes].waiting |= 1u << lane();
   complete(warp_begin(self), mask, &self);
   if (self.state == State::in_warp) wait(State::in_warp);
 }

@@ -93,6 +93,7 @@ HardwareProfile slowed(HardwareProfile profile, double factor) {
   for (double* time :
        {&profile.attention_token_ns, &profile.attention_kv_ns, &profile.step_token_ns, &profile.sampling_token_ns})
     if (*time >= 0) slowed_ns(*time *= factor);
+  profile.measured.reset();
   return profile;
 }
 

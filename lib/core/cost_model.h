@@ -3,10 +3,12 @@
 // and simulation use: integer nanoseconds for one model, tile size and machine. Formulas and provenance of the
 // defaults: docs/metrics.md.
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/calibration.h"
 #include "core/ids.h"
 #include "core/model_spec.h"
 
@@ -39,10 +41,11 @@ struct HardwareProfile {
   LoadRule ffn_rule = LoadRule::additive;  // cost files may lack it
   // Measured times of the attention side, in ns per token; with both of the first, attention takes attention_c0_ns and
   // their sum, else what the rates say. Negative = absent.
-  double attention_token_ns = -1;  // of one new token in one layer
-  double attention_kv_ns = -1;     // of one cached token that a layer reads
-  double step_token_ns = -1;       // of one new token of a step, in its first attention: embedding, dense layers
-  double sampling_token_ns = -1;   // of one sequence, on top of sampling_ns
+  double attention_token_ns = -1;         // of one new token in one layer
+  double attention_kv_ns = -1;            // of one cached token that a layer reads
+  double step_token_ns = -1;              // of one new token of a step, in its first attention: embedding, dense layers
+  double sampling_token_ns = -1;          // of one sequence, on top of sampling_ns
+  std::optional<Calibration> measured{};  // what measured copies and FFN times rest on
   bool operator==(const HardwareProfile&) const = default;
 };
 

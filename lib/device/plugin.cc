@@ -51,4 +51,12 @@ Plugin& cuda_plugin() {
   return plugin;
 }
 
+std::string why_no_cuda() {
+  try {
+    return cuda_plugin().unavailable();
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 }  // namespace afore::device

@@ -128,6 +128,21 @@ Model fit_relative(std::span<const Point> points, std::size_t width) {
   return fit_above(points, width, 0);
 }
 
+Model fit_relative_squares(std::span<const Point> points, std::size_t width, unsigned& held) {
+  AFORE_CHECK(width >= 1 && width <= kMaxColumns && points.size() >= width, "too few points for the columns");
+  std::vector<double> weights;
+  for (const Point& point : points) weights.push_back(1 / (point.time_ns * point.time_ns));
+  const Normal equations = normal_equations(points, weights);
+  Model model;
+  model.c = non_negative_minimum(equations, width);
+  held = 0;
+  Columns free;
+  if (!solve(equations, (1u << width) - 1, free)) return model;
+  for (std::size_t j = 0; j < width; ++j)
+    if (free[j] < 0) held |= 1u << j;
+  return model;
+}
+
 Model fit_with_floor(std::span<const Point> points, std::size_t width) {
   Model best = fit_relative(points, width);
   double best_sum = sum_of_errors(best, points);

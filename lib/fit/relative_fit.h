@@ -28,7 +28,11 @@ double relative_error(const Model& model, const Point& point);  // |predicted - 
 // squares (each step the exact non-negative solution, found among all sets of columns). Needs `width` points or more.
 Model fit_relative(std::span<const Point> points, std::size_t width);
 
-// The same with a floor: of 32 floors between 0 and the median time the one with the smallest sum.
+// Minimises the sum of squared relative errors over the same c. `held`: gets a bit for each column whose c is 0 though
+// the unconstrained minimum would have it below 0.
+Model fit_relative_squares(std::span<const Point> points, std::size_t width, unsigned& held);
+
+// fit_relative with a floor: of 32 floors between 0 and the median time the one with the smallest sum.
 Model fit_with_floor(std::span<const Point> points, std::size_t width);
 
 }  // namespace afore::fit

@@ -189,6 +189,7 @@ HardwareProfile calibrated(HardwareProfile profile, const RunFitResult& result, 
   const auto whole = [](double ns, Nanos least) { return std::max<Nanos>(least, std::llround(ns)); };
   const Columns &attention = result.attention.model.c, &ffn = result.ffn.model.c, &first = result.first.model.c,
                 &sampling = result.sampling.model.c;
+  profile.measured.reset();  // of other values than these
   profile.attention_c0_ns = whole(attention[0], 0);
   profile.attention_token_ns = attention[1];
   profile.attention_kv_ns = attention[2];

@@ -32,11 +32,6 @@ class Arena {
   std::int64_t slots_ = 0;
 };
 
-// Pseudo-random bytes that only (seed, worker, slot) decide, so a misplaced or torn copy does not match.
-void fill_pattern(std::span<std::byte> bytes, std::uint64_t seed, std::int64_t worker, std::int64_t slot);
-// Bytes that differ from that pattern.
-std::int64_t count_wrong(std::span<const std::byte> bytes, std::uint64_t seed, std::int64_t worker, std::int64_t slot);
-
 // What the machine, or the control group the process is in, can still give.
 std::int64_t available_memory_bytes();
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "wire/calibration.h"
 #include "wire/decode.h"
 #include "wire/json_tree.h"
 #include "wire/json_writer.h"
@@ -109,7 +110,7 @@ HardwareProfile parse_cost_file(std::string_view text, const std::string& source
   const JsonValue root = tree.parse(text, source_name);
   ObjectReader object(root);
   HardwareProfile profile;
-  std::set<std::string, std::less<>> known{"name"};
+  std::set<std::string, std::less<>> known{"name", "measured"};
   visit_profile(profile, [&](const char* key, auto&, Role) { known.insert(key); });
   for (const JsonValue member : root)
     if (!known.contains(member.key())) member.fail("unknown key", "docs/metrics.md lists the keys of a cost file");
@@ -118,6 +119,7 @@ HardwareProfile parse_cost_file(std::string_view text, const std::string& source
   profile.name = name.string();
   if (profile.name.empty()) name.fail("the name is empty");
   visit_profile(profile, Reader{object});
+  if (const JsonValue measured = object.find("measured")) profile.measured = read_calibration(measured);
   return profile;
 }
 
@@ -127,6 +129,10 @@ std::string to_json(const HardwareProfile& profile) {
   json.open('{');
   json.string("name", profile.name);
   visit_profile(profile, Writer{json});
+  if (profile.measured) {
+    json.key("measured");
+    write_calibration(json, *profile.measured);
+  }
   json.close('}');
   return out;
 }

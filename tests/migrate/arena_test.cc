@@ -44,34 +44,6 @@ TEST(Arena, RefusalIsAnIoErrorThatNamesTheSize) {
   }
 }
 
-TEST(Pattern, EveryFlippedByteIsCounted) {
-  Arena arena(4096);
-  arena.cut(1021);  // not a multiple of the word
-  const auto slot = arena.slot(1);
-  fill_pattern(slot, 7, 3, 1);
-  EXPECT_EQ(count_wrong(slot, 7, 3, 1), 0);
-  for (std::size_t i = 0; i < slot.size(); ++i) {
-    slot[i] ^= std::byte{0x10};
-    ASSERT_EQ(count_wrong(slot, 7, 3, 1), 1) << i;
-    slot[i] ^= std::byte{0x10};
-  }
-  slot[0] ^= std::byte{1};
-  slot[1] ^= std::byte{1};
-  slot[1020] ^= std::byte{1};
-  EXPECT_EQ(count_wrong(slot, 7, 3, 1), 3);
-}
-
-TEST(Pattern, SeedWorkerAndSlotEachChangeIt) {
-  Arena arena(4096);
-  arena.cut(4096);
-  const auto slot = arena.slot(0);
-  fill_pattern(slot, 7, 3, 1);
-  // A random byte agrees one time in 256.
-  EXPECT_GT(count_wrong(slot, 8, 3, 1), 3900);
-  EXPECT_GT(count_wrong(slot, 7, 1, 3), 3900);
-  EXPECT_GT(count_wrong(slot, 7, 3, 2), 3900);
-}
-
 TEST(Memory, SomeIsAvailable) { EXPECT_GT(available_memory_bytes(), 1 << 20); }
 
 }  // namespace

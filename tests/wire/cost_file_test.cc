@@ -55,6 +55,50 @@ TEST(CostFile, TheRuleIsWrittenOnlyWhenItIsNotTheUsualOne) {
             "h.json: /ffn_rule: unknown rule \"both\" | rules are additive and roofline");
 }
 
+HardwareProfile measured_profile() {
+  HardwareProfile profile = *find_hardware_profile("h100");
+  Calibration measured{.producer = "afore-migrate 0.1.0",
+                       .command = {"afore-migrate", "calibrate"},
+                       .seed = 7,
+                       .device = "cpu",
+                       .device_name = "a \"processor\"",
+                       .arithmetic = "avx2",
+                       .units = 2,
+                       .workers = 4,
+                       .virtual_workers = true};
+  measured.copies.push_back({"host", 1500, 4e9, {11, 0.999, 0.01, 0.02, {}}});
+  measured.copies.push_back({"peer", 0, 3.5e11, {2, -0.5, 0, 1.25, {"copy_latency_ns"}}});
+  measured.ffn = FfnCalibration{4096, 1408, 64, 0, {12, 1, 0.125, 0.25, {}}};
+  profile.measured = measured;
+  return profile;
+}
+
+TEST(CostFile, WhatMeasuredValuesRestOnIsKept) {
+  HardwareProfile profile = measured_profile();
+  const std::string text = to_json(profile);
+  EXPECT_EQ(parse_cost_file(text, "x"), profile);
+  EXPECT_EQ(to_json(parse_cost_file(text, "x")), text);
+  EXPECT_NE(
+      text.find(R"("measured":{"producer":"afore-migrate 0.1.0","command":["afore-migrate","calibrate"],"seed":7,)"),
+      std::string::npos);
+  profile.measured->ffn.reset();
+  EXPECT_EQ(parse_cost_file(to_json(profile), "x"), profile);
+  EXPECT_FALSE(slowed(profile, 2).measured.has_value()) << "a slowed machine was not measured";
+}
+
+TEST(CostFile, MeasuredIsReadStrictly) {
+  const std::string text = to_json(measured_profile());
+  EXPECT_EQ(error_in(replaced(text, R"("path":"peer")", R"("path":"pear")")),
+            "h.json: /measured/copies/1/path: not one of host, d2d, peer, nccl");
+  EXPECT_EQ(error_in(replaced(text, R"("hidden":4096)", R"("hiden":4096)")),
+            "h.json: /measured/ffn/hiden: unknown key | docs/migrate.md lists the keys of \"measured\"");
+  EXPECT_EQ(error_in(replaced(text, R"("bytes_per_s":4e+09)", R"("bytes_per_s":0.5)")),
+            "h.json: /measured/copies/0/bytes_per_s: a rate must be from 1 to 1e20 per second");
+  EXPECT_EQ(error_in(replaced(text, R"("r2":0.999)", R"("r2":1.5)")), "h.json: /measured/copies/0/r2: R² is at most 1");
+  EXPECT_EQ(error_in(replaced(text, R"("worst_error":0.25)", R"("worst_error":-1)")),
+            "h.json: /measured/ffn/worst_error: an error is negative");
+}
+
 TEST(CostFile, TimesPerTokenMayBeAbsentAndMayBeZero) {
   HardwareProfile profile = *find_hardware_profile("h100");
   profile.attention_token_ns = 0;

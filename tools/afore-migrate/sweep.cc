@@ -9,17 +9,6 @@
 
 namespace afore::cli {
 
-namespace {
-
-std::string readable_bytes(double bytes) {
-  static constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB"};
-  int unit = 0;
-  for (; bytes >= 1024 && unit < 7; ++unit) bytes /= 1024;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
-}
-
-}  // namespace
-
 void add_sweep_flags(CLI::App& app, SweepFlags& flags) {
   app.add_option("-b,--minbytes", flags.min_bytes, "Smallest copy (K, M, G or KiB, MiB, GiB)")
       ->type_name("SIZE")
@@ -32,66 +21,82 @@ void add_sweep_flags(CLI::App& app, SweepFlags& flags) {
   add_int(app, "--workers", flags.workers, "Workers, each with an arena of its own", 2, 1024);
   add_choice(app, "--pattern", flags.pattern,
              "pairs: 0->1, 2->3, ... at once; fanout: 0 to all others through one port", {"pairs", "fanout"});
-  add_int(app, "--seed", flags.seed, "Decides the bytes that are copied");
+  add_int(app, "--seed", flags.seed, "Decides the bytes that are copied", 0, kMaxSeed);
+  add_device_flags(app, flags.device);
 }
 
-Sweep resolve(const SweepFlags& flags) {
+device::CopyPattern resolve_pattern(const std::string& pattern, std::int64_t workers) {
+  if (pattern == "fanout") return device::CopyPattern::fanout;
+  if (workers % 2 != 0)
+    throw Error(ErrorKind::usage, fmt::format("--pattern pairs needs an even number of workers, not {}", workers),
+                "give one worker more, or use --pattern fanout");
+  return device::CopyPattern::pairs;
+}
+
+Sweep resolve(const SweepFlags& flags, std::int64_t worker_threads) {
   Sweep sweep;
   sweep.min_bytes = parse_bytes(flags.min_bytes);
   sweep.step_factor = flags.step_factor;
   const std::int64_t max_bytes = parse_bytes(flags.max_bytes);
   if (sweep.min_bytes < 1) throw Error(ErrorKind::usage, "-b: the smallest copy has at least 1 byte");
-  if (max_bytes < sweep.min_bytes) {
+  if (max_bytes < sweep.min_bytes)
     throw Error(ErrorKind::usage, fmt::format("-e {} is below -b {}", flags.max_bytes, flags.min_bytes));
-  }
-  if (flags.pattern == "pairs" && flags.workers % 2 != 0) {
-    throw Error(ErrorKind::usage, fmt::format("--pattern pairs needs an even number of workers, not {}", flags.workers),
-                "give one worker more, or use --pattern fanout");
-  }
+  sweep.options.pattern = resolve_pattern(flags.pattern, flags.workers);
   sweep.options.workers = static_cast<int>(flags.workers);
-  sweep.options.pattern = flags.pattern == "pairs" ? migrate::CopyPattern::pairs : migrate::CopyPattern::fanout;
   sweep.options.iters = static_cast<int>(flags.iters);
   sweep.options.warmup_iters = static_cast<int>(flags.warmup_iters);
   sweep.options.check = flags.check != 0;
   sweep.options.seed = static_cast<std::uint64_t>(flags.seed);
   sweep.options.max_bytes = max_bytes;
-  const auto available = static_cast<double>(migrate::available_memory_bytes());
-  // The first test is in floating point: the product of a huge -e must not wrap round to a small one.
-  double needed = 2.0 * static_cast<double>(max_bytes) * static_cast<double>(flags.workers);
-  if (needed < available) {
-    needed = static_cast<double>(migrate::arena_bytes(sweep.options)) * static_cast<double>(flags.workers);
-  }
-  if (needed > available * 0.9) {
-    throw Error(ErrorKind::usage,
-                fmt::format("-e {}: the arenas of {} workers need {} of memory, and {} are available", flags.max_bytes,
-                            flags.workers, readable_bytes(needed), readable_bytes(available)),
-                "use a smaller -e or fewer --workers");
-  }
-  sweep.sizes = migrate::sweep_sizes(sweep.min_bytes, max_bytes, sweep.step_factor);
+  sweep.device = open_device(flags.device, flags.workers, worker_threads);
+  const device::Transfers& transfers = *sweep.device.transfers;
+  const std::string flag = "-e " + flags.max_bytes, hint = "use a smaller -e or fewer --workers";
+  // First in floating point: the product of a huge -e must not wrap round to a small one.
+  check_memory(sweep.device, 2.0 * static_cast<double>(max_bytes), flag, hint);
+  check_memory(sweep.device, static_cast<double>(device::arena_bytes(sweep.options, transfers)), flag, hint);
+  sweep.sizes = device::sweep_sizes(sweep.min_bytes, max_bytes, sweep.step_factor);
   return sweep;
 }
 
-SweepResult run_sweep(const Sweep& sweep, Progress::Output output,
-                      const std::function<void(const migrate::CopyPoint&)>& on_point) {
-  migrate::CopyBenchOptions options = sweep.options;
-  options.stop = catch_interrupts();
-  migrate::CopyBench bench(options);
+std::int64_t SweepResult::wrong() const {
+  std::int64_t sum = 0;
+  for (const PathResult& path : paths) sum += path.wrong;
+  return sum;
+}
+
+std::size_t SweepResult::points() const {
+  std::size_t sum = 0;
+  for (const PathResult& path : paths) sum += path.points.size();
+  return sum;
+}
+
+SweepResult run_sweep(const Sweep& sweep, Progress::Output output, const SweepWatch& watch) {
+  device::Transfers& transfers = *sweep.device.transfers;
   SweepResult result;
   // Time goes with bytes, not with sizes.
   Progress progress("sizes", kAbsent, output);
-  const std::int64_t total = std::accumulate(sweep.sizes.begin(), sweep.sizes.end(), std::int64_t{0});
+  const std::int64_t total = std::accumulate(sweep.sizes.begin(), sweep.sizes.end(), std::int64_t{0}) *
+                             static_cast<std::int64_t>(sweep.device.paths.size());
   std::int64_t bytes = 0;
-  for (const std::int64_t size : sweep.sizes) {
-    const auto point = bench.run(size);
-    if (!point) {
-      result.interrupted = true;
-      break;
+  for (std::size_t p = 0; p < sweep.device.paths.size() && !result.interrupted; ++p) {
+    PathResult& of_path = result.paths.emplace_back();
+    of_path.path = sweep.device.paths[p];
+    transfers.reserve(of_path.path, device::arena_bytes(sweep.options, transfers));
+    device::CopyBench bench(transfers, sweep.options);
+    watch.begin(of_path.path);
+    for (const std::int64_t size : sweep.sizes) {
+      const auto point = bench.run(size);
+      if (!point) {
+        result.interrupted = true;
+        break;
+      }
+      of_path.wrong += point->wrong.value_or(0);
+      of_path.points.push_back(*point);
+      watch.point(*point);
+      progress.set_part(bytes += size, total);
+      progress.add();
     }
-    result.wrong += point->wrong.value_or(0);
-    result.points.push_back(*point);
-    on_point(*point);
-    progress.set_part(bytes += size, total);
-    progress.add();
+    watch.end(of_path, result.interrupted);
   }
   return result;
 }

@@ -35,19 +35,10 @@ constexpr std::int64_t kCudaTileTokens = 16;  // at decode an expert has few row
 
 bool on_cuda(const RunFlags& flags) { return flags.device == "cuda"; }
 
-// Empty where there is a device.
-std::string why_no_cuda() {
-  try {
-    return device::cuda_plugin().unavailable();
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
 // auto is settled, and what only one of the devices knows is refused on the other.
 void settle_device(RunFlags& flags) {
   if (flags.device == "auto") {
-    const std::string why = flags.host == "threads" ? why_no_cuda() : "the model runs in one piece";
+    const std::string why = flags.host == "threads" ? device::why_no_cuda() : "the model runs in one piece";
     if (!why.empty()) cli::note("computing on cpu: " + why);
     flags.device = why.empty() ? "cuda" : "cpu";
   } else if (on_cuda(flags)) {

@@ -78,6 +78,7 @@ std::string cost_file(const FitOptions& o, const FitResult& result, const Hardwa
     throw Error(ErrorKind::usage, fmt::format("there is no built-in profile for {}", device),
                 "say with --cost where the other values come from");
   profile.name = device + "+fitted";
+  profile.measured.reset();  // of other values than these
   if (ffn != nullptr) {
     profile.ffn_c0_ns = whole_ns(ffn->model.c[0], 0);
     profile.ffn_c1_ns = whole_ns(ffn->model.c[1], 1);

@@ -1,6 +1,6 @@
-#include <csignal>
-
 #include <unistd.h>
+
+#include <csignal>
 
 #include "common/cli.h"
 #include "common/cli_internal.h"
@@ -16,9 +16,24 @@ void on_signal(int signal) {
   g_signal = signal;
 }
 
+void on_alarm(int signal) {
+  if (g_signal == 0) g_signal = signal;
+}
+
 }  // namespace
 
-int caught_signal() { return g_signal; }
+int caught_signal() { return time_is_up() ? 0 : g_signal; }
+
+void limit_time(std::int64_t seconds) {
+  struct sigaction action = {};
+  action.sa_handler = on_alarm;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGALRM, &action, nullptr);
+  alarm(static_cast<unsigned>(seconds));
+}
+
+bool time_is_up() { return g_signal == SIGALRM; }
 
 const volatile int* catch_interrupts() {
   struct sigaction action = {};

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "device/cuda/device.h"
+#include "device/cuda/transfers.h"
 #include "util/error.h"
 
 namespace afore::device::cuda {
@@ -18,6 +19,11 @@ class CudaPlugin final : public Plugin {
     const FoundGpus found = find_gpus();
     if (found.gpus.empty()) throw Error(ErrorKind::io, found.why_none);
     return std::make_unique<CudaDevice>(found, config, tensors, options);
+  }
+  std::unique_ptr<Transfers> open_transfers(const TransferOptions& options) override {
+    const FoundGpus found = find_gpus();
+    if (found.gpus.empty()) throw Error(ErrorKind::io, found.why_none);
+    return std::make_unique<CudaTransfers>(found, options);
   }
 };
 

@@ -1,31 +1,31 @@
 #pragma once
-// Times copies of experts between the arenas of host workers, as nccl-tests time collectives.
+// Times copies of experts between the arenas of workers, as nccl-tests time collectives.
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "migrate/arena.h"
+#include "device/transfers.h"
 
-namespace afore::migrate {
+namespace afore::device {
 
 enum class CopyPattern {
-  pairs,   // workers 0->1, 2->3, ... at once, one thread a pair
+  pairs,   // workers 0->1, 2->3, ... at once
   fanout,  // worker 0 to each other worker in turn: all through one out port
 };
+// Workers: even for pairs, at least 2.
+std::vector<CopyPort> copy_ports(CopyPattern pattern, int workers);
 
 struct CopyBenchOptions {
-  int workers = 2;  // even for pairs, at least 2
+  int workers = 2;
   CopyPattern pattern = CopyPattern::pairs;
   std::int64_t max_bytes = 0;  // the largest copy
   int iters = 20;
   int warmup_iters = 32;
   bool check = true;
   std::uint64_t seed = 0;
-  const volatile int* stop = nullptr;  // ends a run early when it becomes non-zero
 };
 
-// One size. An iteration's time is that of its slowest thread; percentiles are over iterations.
+// One size. An iteration's time is that of its slowest port; percentiles are over iterations.
 struct CopyPoint {
   std::int64_t size_bytes = 0;
   std::int64_t copies = 0;       // per iteration, through one out port
@@ -36,43 +36,33 @@ struct CopyPoint {
   std::optional<std::int64_t> wrong;  // bytes; absent without check
 };
 
+// Memory of one worker: two of the largest slots, and up to 64 MiB so that rounds do not copy what a cache holds.
+std::int64_t arena_bytes(const CopyBenchOptions& options, const Transfers& transfers);
+
 class CopyBench {
  public:
-  // Maps and touches the arenas: workers * arena_bytes(options).
-  explicit CopyBench(const CopyBenchOptions& options);
+  // Over `transfers`, whose arenas have arena_bytes(options).
+  CopyBench(Transfers& transfers, const CopyBenchOptions& options);
 
-  // Fills, warms up, times and (by option) verifies. nullopt when `stop` ended it.
+  // Fills, warms up, times and (by option) verifies. nullopt when the transfers were stopped.
   std::optional<CopyPoint> run(std::int64_t size_bytes);
 
   // Bytes in the receivers' slots that are not what the last run's sources hold.
   std::int64_t count_wrong_bytes() const;
 
-  Arena& arena(int worker) { return arenas_[static_cast<std::size_t>(worker)]; }
-
  private:
-  struct Port {  // one out port: a source and its receivers, served in order by one thread
-    int from = 0;
-    std::vector<int> to;
-  };
   void fill();
-  void poison();
-  bool copy_rounds(std::int64_t first_round, int rounds, std::vector<std::vector<double>>* times_us);
+  void clear_receivers();
 
+  Transfers& transfers_;
   CopyBenchOptions options_;
-  std::vector<Arena> arenas_;
-  std::vector<Port> ports_;
+  std::vector<CopyPort> ports_;
   std::int64_t used_slots_ = 0;     // slots that any round touches
   std::int64_t checked_slots_ = 0;  // slots that a timed round wrote
   std::int64_t first_timed_ = 0;
 };
 
-// Memory of one worker: two of the largest slots, and up to 64 MiB so that rounds do not copy what a cache holds.
-std::int64_t arena_bytes(const CopyBenchOptions& options);
-
 // min, min*factor, ... up to max. factor >= 2.
 std::vector<std::int64_t> sweep_sizes(std::int64_t min_bytes, std::int64_t max_bytes, std::int64_t factor);
 
-// "2025-01-31T12:00:00Z": when a measurement was made.
-std::string utc_now();
-
-}  // namespace afore::migrate
+}  // namespace afore::device

@@ -1,0 +1,267 @@
+#include "device/cuda/transfers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/cuda/check.h"
+#include "device/cuda/lane.h"
+#include "device/cuda/transfer_ffn.h"
+#include "util/error.h"
+
+namespace afore::device::cuda {
+namespace {
+
+constexpr std::int64_t kSlotAlignBytes = 256;  // as the kernels want experts
+constexpr std::int64_t kTileTokens = 64;       // the tile that plans assume where nobody says another
+// Rounds that are enqueued before the host looks whether it is to stop.
+constexpr std::int64_t kRoundsAtOnce = 256;
+constexpr const char* kHint = "use smaller sizes, fewer experts or fewer --workers";
+
+}  // namespace
+
+struct CudaTransfers::Worker {
+  Worker(int on, std::int64_t bytes)
+      : gpu(on),
+        arena({on, false, "an arena for experts", kHint}, static_cast<std::size_t>(bytes)),
+        copies(on, Lane::Kind::copies),
+        arrivals(on, Lane::Kind::copies),
+        compute(on, Lane::Kind::compute),
+        begin(on),
+        ffn_begin(on),
+        ffn_end(on),
+        arrived(on) {}
+
+  const int gpu;
+  Memory arena;
+  std::unique_ptr<TransferFfn> ffn;
+  Lane copies, arrivals, compute;  // what it sends, when it has received, what it computes
+  Event begin, ffn_begin, ffn_end, arrived;
+};
+
+CudaTransfers::CudaTransfers(const FoundGpus& gpus, const TransferOptions& options)
+    : gpus_(gpus), options_(options), gate_(gpus.gpus.front()) {
+  AFORE_CHECK(!gpus.gpus.empty() && options.workers >= 1, "checked by the caller");
+  join_peers(gpus_.gpus);  // where the machine cannot, copies go through the host
+}
+
+CudaTransfers::~CudaTransfers() = default;
+
+std::vector<CopyPath> CudaTransfers::paths() const {
+  if (std::ssize(gpus_.gpus) < options_.workers || options_.workers < 2) return {CopyPath::d2d};
+  return {CopyPath::peer, CopyPath::d2d};
+}
+
+int CudaTransfers::gpu_of(CopyPath path, int worker) const {
+  return gpus_.gpus[path == CopyPath::d2d ? 0 : static_cast<std::size_t>(worker)];
+}
+
+DeviceInfo CudaTransfers::info(CopyPath path) const {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, gpus_.gpus.front()), "asking what a GPU is");
+  const bool shared = path == CopyPath::d2d && options_.workers > 1;
+  return {.kind = "cuda",
+          .name = gpus_.model,
+          .arithmetic = fmt::format("sm_{}{}", properties.major, properties.minor),
+          .units = static_cast<int>(std::ssize(gpus_.gpus)),
+          .workers_per_unit = shared ? options_.workers : 1,
+          .virtual_workers = shared};
+}
+
+std::int64_t CudaTransfers::available_bytes(CopyPath path) const {
+  const std::int64_t free = gpus_.free_bytes();
+  return path == CopyPath::d2d ? free / options_.workers : free;
+}
+
+void CudaTransfers::reserve(CopyPath path, std::int64_t bytes_per_worker) {
+  workers_.clear();
+  path_ = path;
+  arena_bytes_ = bytes_per_worker;
+  for (int w = 0; w < options_.workers; ++w)
+    workers_.push_back(std::make_unique<Worker>(gpu_of(path, w), bytes_per_worker));
+}
+
+std::int64_t CudaTransfers::stride_bytes(std::int64_t slot_bytes) const {
+  return (slot_bytes + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
+}
+
+std::int64_t CudaTransfers::cut(std::int64_t slot_bytes) {
+  AFORE_CHECK(slot_bytes > 0 && slot_bytes <= arena_bytes_, "a slot fits its arena");
+  slot_bytes_ = slot_bytes;
+  return std::max<std::int64_t>(1, arena_bytes_ / stride_bytes(slot_bytes));
+}
+
+std::byte* CudaTransfers::slot(int index, std::int64_t slot) const {
+  const std::int64_t at = slot * stride_bytes(slot_bytes_);
+  AFORE_CHECK(slot >= 0 && at + slot_bytes_ <= arena_bytes_, "the slot exists");
+  return worker(index).arena.data() + at;
+}
+
+// --- Bytes of a slot, from and to the host
+
+void CudaTransfers::fill(int index, std::int64_t to, std::uint64_t seed, PatternKind kind) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(slot_bytes_));
+  fill_pattern(bytes, seed, index, to, kind);
+  Worker& there = worker(index);
+  use(there.gpu);
+  check(cudaMemcpyAsync(slot(index, to), bytes.data(), bytes.size(), cudaMemcpyHostToDevice, there.compute.stream()),
+        "filling a slot");
+  check(cudaStreamSynchronize(there.compute.stream()), "filling a slot");
+}
+
+void CudaTransfers::clear(int index, std::int64_t to) {
+  Worker& there = worker(index);
+  use(there.gpu);
+  check(cudaMemsetAsync(slot(index, to), 0, static_cast<std::size_t>(slot_bytes_), there.compute.stream()),
+        "clearing a slot");
+  check(cudaStreamSynchronize(there.compute.stream()), "clearing a slot");
+}
+
+std::int64_t CudaTransfers::count_wrong(int index, std::int64_t at, std::uint64_t seed, PatternKind kind, int from,
+                                        std::int64_t from_slot) const {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(slot_bytes_));
+  Worker& there = worker(index);
+  use(there.gpu);
+  check(cudaMemcpyAsync(bytes.data(), slot(index, at), bytes.size(), cudaMemcpyDeviceToHost, there.compute.stream()),
+        "reading a slot");
+  check(cudaStreamSynchronize(there.compute.stream()), "reading a slot");
+  return afore::count_wrong(bytes, seed, from, from_slot, kind);
+}
+
+// --- Copies
+
+void CudaTransfers::copy(int from, std::int64_t from_slot, int to, std::int64_t to_slot, cudaStream_t stream) const {
+  const auto bytes = static_cast<std::size_t>(slot_bytes_);
+  if (path_ == CopyPath::d2d)
+    check(cudaMemcpyAsync(slot(to, to_slot), slot(from, from_slot), bytes, cudaMemcpyDeviceToDevice, stream),
+          "copying within a GPU");
+  else
+    check(
+        cudaMemcpyPeerAsync(slot(to, to_slot), worker(to).gpu, slot(from, from_slot), worker(from).gpu, bytes, stream),
+        "copying between GPUs");
+}
+
+void CudaTransfers::wait_for_all() const {
+  for (const auto& there : workers_) {
+    use(there->gpu);
+    for (Lane* lane : {&there->copies, &there->arrivals, &there->compute})
+      check(cudaStreamSynchronize(lane->stream()), "waiting for a GPU");
+  }
+}
+
+std::optional<std::vector<std::vector<double>>> CudaTransfers::time_rounds(std::span<const CopyPort> ports,
+                                                                           const CopyRounds& rounds) {
+  std::vector<std::vector<double>> times_us(ports.size());
+  std::vector<std::vector<std::unique_ptr<Event>>> marks(ports.size());  // before the first round, and after each
+  for (std::size_t p = 0; p < ports.size(); ++p)
+    for (std::int64_t i = 0; i <= std::min(rounds.count, kRoundsAtOnce); ++i)
+      marks[p].push_back(std::make_unique<Event>(worker(ports[p].from).gpu));
+  for (std::int64_t done = 0; done < rounds.count; done += kRoundsAtOnce) {
+    if (options_.stop != nullptr && *options_.stop != 0) return std::nullopt;
+    const std::int64_t count = std::min(kRoundsAtOnce, rounds.count - done);
+    for (std::size_t p = 0; p < ports.size(); ++p) {
+      const Worker& from = worker(ports[p].from);
+      use(from.gpu);
+      marks[p][0]->record(from.copies.stream());
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t at = (rounds.first + done + i) % rounds.slots;
+      for (std::size_t p = 0; p < ports.size(); ++p) {
+        const Worker& from = worker(ports[p].from);
+        use(from.gpu);
+        for (const int to : ports[p].to) copy(ports[p].from, at, to, at, from.copies.stream());
+        marks[p][static_cast<std::size_t>(i) + 1]->record(from.copies.stream());
+      }
+    }
+    wait_for_all();
+    for (std::size_t p = 0; p < ports.size(); ++p)
+      for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+        times_us[p].push_back(static_cast<double>(marks[p][i + 1]->since(*marks[p][i])) / 1e3);
+  }
+  return times_us;
+}
+
+// --- FFN, and copies beside it
+
+std::int64_t CudaTransfers::tile_tokens() const { return kTileTokens; }
+
+std::int64_t CudaTransfers::expert_bytes(const ExpertSizes& sizes) const {
+  return std::int64_t{3} * sizes.hidden * sizes.intermediate * 2;
+}
+
+void CudaTransfers::prepare_ffn(const ExpertSizes& sizes, int most_experts, std::int64_t most_rows,
+                                std::uint64_t seed) {
+  if (sizes.hidden % 8 != 0 || sizes.intermediate % 8 != 0)
+    throw Error(ErrorKind::usage, fmt::format("experts of {} x {}: GPUs compute sizes that are multiples of 8",
+                                              sizes.hidden, sizes.intermediate));
+  AFORE_CHECK(slot_bytes_ == expert_bytes(sizes), "slots are cut to experts");
+  sizes_ = sizes;
+  for (const auto& there : workers_) {
+    use(there->gpu);
+    check(kernels::prepare_expert_ffn(), "preparing a GPU's kernels");
+    there->ffn =
+        std::make_unique<TransferFfn>(there->gpu, there->compute.stream(), sizes, most_experts, most_rows, seed);
+  }
+}
+
+// The receivers' streams wait for what they receive, so that arrivals are on the clock of the receiver's GPU.
+void CudaTransfers::send(const CopyPort& port, const Mix& mix, StartGate::Shut& gate, std::vector<Sent>& sent) {
+  Worker& from = worker(port.from);
+  const cudaStream_t stream = from.copies.stream();
+  use(from.gpu);
+  gate.hold(stream);
+  int enqueued = 0;
+  const auto begin = std::make_shared<Event>(from.gpu);
+  begin->record(stream);
+  for (const int to : port.to) {
+    Sent& one = sent.emplace_back(Sent{to, begin, std::make_unique<Event>(from.gpu)});
+    for (int i = 0; i < mix.copies; ++i) {
+      if (++enqueued == StartGate::kMostHeld) gate.open();
+      copy(port.from, i % mix.experts, to, mix.experts + i, stream);
+    }
+    one.end->record(stream);
+    Worker& receiver = worker(to);
+    use(receiver.gpu);
+    check(cudaStreamWaitEvent(receiver.arrivals.stream(), one.end->get(), 0), "ordering a GPU");
+    receiver.arrived.record(receiver.arrivals.stream());
+    use(from.gpu);
+  }
+}
+
+MixTimes CudaTransfers::run(const Mix& mix) {
+  for (int w = 0; w < mix.ffn_workers; ++w)
+    worker(w).ffn->set_work({worker(w).arena.data(), stride_bytes(slot_bytes_),
+                             static_cast<std::int32_t>(sizes_.hidden), static_cast<std::int32_t>(sizes_.intermediate)},
+                            mix.experts, mix.tokens, static_cast<std::int32_t>(kTileTokens));
+  std::vector<Sent> sent;
+  {
+    StartGate::Shut gate(gate_);
+    for (const auto& there : workers_) {
+      use(there->gpu);
+      gate.hold(there->arrivals.stream());
+      there->begin.record(there->arrivals.stream());
+    }
+    for (int w = 0; w < mix.ffn_workers; ++w) {
+      Worker& there = worker(w);
+      use(there.gpu);
+      gate.hold(there.compute.stream());
+      there.ffn_begin.record(there.compute.stream());
+      there.ffn->launch(there.compute.stream());
+      there.ffn_end.record(there.compute.stream());
+    }
+    for (const CopyPort& port : mix.ports) send(port, mix, gate, sent);
+  }
+  wait_for_all();
+  MixTimes times{std::vector<TimeSpan>(workers_.size()), std::vector<TimeSpan>(workers_.size())};
+  for (int w = 0; w < mix.ffn_workers; ++w)
+    times.ffn[static_cast<std::size_t>(w)] = {worker(w).ffn_begin.since(worker(w).begin),
+                                              worker(w).ffn_end.since(worker(w).begin)};
+  for (const Sent& one : sent) {
+    const Nanos end_ns = worker(one.to).arrived.since(worker(one.to).begin);
+    times.arrivals[static_cast<std::size_t>(one.to)] = {end_ns - one.end->since(*one.begin), end_ns};
+  }
+  return times;
+}
+
+}  // namespace afore::device::cuda

@@ -1,0 +1,135 @@
+#include "afore-migrate/device_flags.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "common/cli.h"
+#include "device/plugin.h"
+#include "host/host_transfers.h"
+#include "util/error.h"
+
+namespace afore::cli {
+namespace {
+
+using device::CopyPath;
+
+constexpr CopyPath kAllPaths[] = {CopyPath::host, CopyPath::d2d, CopyPath::peer, CopyPath::nccl};
+
+std::vector<std::string> names_of(std::span<const CopyPath> paths) {
+  std::vector<std::string> names;
+  for (const CopyPath path : paths) names.emplace_back(to_string(path));
+  return names;
+}
+
+CopyPath parse_path(const std::string& name) {
+  for (const CopyPath path : kAllPaths)
+    if (name == to_string(path)) return path;
+  throw Error(ErrorKind::usage,
+              fmt::format("--path: \"{}\" is not one of {}", name, fmt::join(names_of(kAllPaths), ", ")),
+              "several are separated by commas, or by giving --path again");
+}
+
+// In the order given, each once.
+std::vector<CopyPath> parse_paths(const std::vector<std::string>& lists) {
+  std::vector<CopyPath> paths;
+  for (const std::string& list : lists) {
+    std::istringstream in(list + ",");
+    for (std::string name; std::getline(in, name, ',');) {
+      const CopyPath path = parse_path(name);
+      if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+    }
+  }
+  return paths;
+}
+
+std::string readable_bytes(double bytes) {
+  static constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB"};
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 7; ++unit) bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
+}
+
+std::unique_ptr<device::Transfers> open_transfers(const std::string& device, const device::TransferOptions& options) {
+  if (device != "cpu") {
+    const std::string why = device::why_no_cuda();
+    if (why.empty()) return device::cuda_plugin().open_transfers(options);
+    if (device == "cuda") throw Error(ErrorKind::io, why, "--device cpu measures this machine's memory");
+    note("measuring on cpu: " + why);
+  }
+  return std::make_unique<host::HostTransfers>(options);
+}
+
+}  // namespace
+
+void add_device_flags(CLI::App& app, DeviceFlags& flags) {
+  add_choice(app, "--device", flags.device, "Where the workers are; auto: GPUs where there are any",
+             {"cpu", "cuda", "auto"});
+  app.add_option("--path", flags.paths,
+                 "Ways of copying, a list: host (between host arenas), d2d (within one GPU), peer (between GPUs), nccl "
+                 "(send and receive); default: all that the device has")
+      ->type_name("LIST")
+      ->allow_extra_args(false);
+  add_int(app, "-T,--timeout", flags.time_limit_s,
+          "Seconds after which the run ends with what it has, exit 1; 0: no limit", 0, 1'000'000);
+}
+
+OpenDevice open_device(const DeviceFlags& flags, std::int64_t workers, std::int64_t worker_threads) {
+  OpenDevice open;
+  open.paths = parse_paths(flags.paths);
+  open.stop = catch_interrupts();
+  if (flags.time_limit_s > 0) limit_time(flags.time_limit_s);
+  open.transfers =
+      open_transfers(flags.device, {static_cast<int>(workers), static_cast<int>(worker_threads), open.stop});
+  const std::vector<CopyPath> there = open.transfers->paths();
+  if (open.paths.empty()) open.paths = there;
+  for (const CopyPath path : open.paths)
+    if (std::find(there.begin(), there.end(), path) == there.end())
+      throw Error(ErrorKind::usage,
+                  fmt::format("--path {}: workers of the {} device have {} alone", to_string(path),
+                              open.transfers->info(there.front()).kind, fmt::join(names_of(there), ", ")),
+                  "leave --path out, or choose another --device");
+  return open;
+}
+
+void check_memory(const OpenDevice& device, double bytes_per_worker, const std::string& flag, const std::string& hint) {
+  for (const CopyPath path : device.paths) {
+    const int workers = device.transfers->workers();
+    const double available = static_cast<double>(device.transfers->available_bytes(path)) * workers;
+    const double needed = bytes_per_worker * workers;
+    if (needed > available * 0.9)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: the arenas of {} workers need {} of memory, and {} are available", flag, workers,
+                              readable_bytes(needed), readable_bytes(available)),
+                  hint);
+  }
+}
+
+std::string describe(const device::DeviceInfo& info) {
+  const char* unit = info.kind == "cpu" ? "processor" : "GPU";
+  return fmt::format("{}: {}, {}, {} {}{}", info.kind, info.name, info.arithmetic, info.units, unit,
+                     info.units == 1 ? "" : "s");
+}
+
+std::string describe_workers(const device::DeviceInfo& info, std::int64_t workers) {
+  if (!info.virtual_workers) return fmt::format("{}", workers);
+  return fmt::format("{} virtual ({})", workers,
+                     info.kind == "cpu" ? "they share this machine's memory" : "several share a GPU");
+}
+
+void refuse_time_limit(const DeviceFlags& flags, bool interrupted, const std::string& measured) {
+  if (interrupted && time_is_up())
+    throw Error(ErrorKind::answer_no,
+                fmt::format("-T {}: the time limit ended the run; {} were measured", flags.time_limit_s, measured),
+                "a longer -T, or fewer iterations (-n)");
+}
+
+void refuse_wrong_data(std::int64_t wrong) {
+  if (wrong == 0) return;
+  throw Error(ErrorKind::answer_no, fmt::format("{} bytes arrived wrong", wrong),
+              "this machine's memory is not to be trusted");
+}
+
+}  // namespace afore::cli

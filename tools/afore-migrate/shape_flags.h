@@ -1,0 +1,21 @@
+#pragma once
+// The sizes of an expert.
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "device/transfers.h"
+
+namespace afore::cli {
+
+struct ShapeFlags {
+  std::string model;
+  std::int64_t hidden = 0, intermediate = 0;  // 0 = not given
+  bool given() const { return !model.empty() || hidden > 0 || intermediate > 0; }
+};
+void add_shape_flags(CLI::App& app, ShapeFlags& flags);
+
+// --model's sizes with --hidden and --intermediate over them. Error{usage} when one is unknown.
+device::ExpertSizes expert_sizes(const ShapeFlags& flags);
+
+}  // namespace afore::cli
