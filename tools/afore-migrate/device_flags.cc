@@ -70,7 +70,8 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags) {
   app.add_option("--path", flags.paths,
                  "Ways of copying, a list: host (between host arenas), d2d (within one GPU), peer (between GPUs), nccl "
                  "(send and receive); default: all that the device has")
-      ->type_name("LIST");
+      ->type_name("LIST")
+      ->allow_extra_args(false);
   add_int(app, "-T,--timeout", flags.time_limit_s,
           "Seconds after which the run ends with what it has, exit 1; 0: no limit", 0, 1'000'000);
 }

@@ -21,7 +21,9 @@ constexpr Head kHeads[] = {
      " from output recover format json json_file only summary summaries timing timeline record force allow-drop report "
      "title explain meta targets name fsync roll-bytes routing to slo step for map map-version sum iterations "
      "layer-updates-per-iter layer-axis "},
-    {"Model", " model model-class sizes expert-bytes experts hidden-layers moe-layers top-k layers weights "},
+    {"Model",
+     " model model-class sizes expert-bytes experts hidden-layers moe-layers top-k layers weights hidden "
+     "intermediate "},
     {"Cluster",
      " workers worker ffn-workers attention-workers slots redundant-experts tile-tokens microbatches batch context "},
     {"Workload", " steps warmup-steps tokens seed popularity skew drift burst switch kv-tokens interval-ms speed "},
@@ -32,8 +34,8 @@ constexpr Head kHeads[] = {
     {"Cost", " cost links copy-chunk pace ffn link "},
     {"Faults", " faults fault-seed "},
     {"Evidence", " history-steps evaluate-steps min-gain confidence hot include-warmup max-mape metrics "},
-    {"Copies", " minbytes maxbytes stepfactor iters warmup_iters check pattern "},
-    {"Execution", " host device isa threads combine max-concurrency deadline-s "},
+    {"Copies", " minbytes maxbytes stepfactor iters warmup_iters check pattern path copies tiles min-bw "},
+    {"Execution", " host device isa threads combine max-concurrency deadline-s timeout "},
 };
 constexpr std::string_view kOthers = "Other options", kGeneral = "General";
 constexpr std::string_view kUngrouped = "Options";  // CLI11's word for it

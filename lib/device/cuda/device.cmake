@@ -26,5 +26,6 @@ endfunction()
 afore_cuda_device(cuda_shim afore_kernels_shim)
 if(AFORE_HAVE_CUDA)
   afore_cuda_device(cuda afore_kernels_cuda)
-  install(TARGETS afore_cuda_plugin LIBRARY DESTINATION lib/afore)  # where tools look for it
+  # Where tools look for it. Not in packages: what it links is not in Debian.
+  install(TARGETS afore_cuda_plugin LIBRARY DESTINATION lib/afore COMPONENT cuda EXCLUDE_FROM_ALL)
 endif()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every exit code of every tool that its inputs can bring about. 5 is a bug of ours, and afore-migrate's 1 broken memory.
+# Every exit code of every tool that its inputs can bring about. 5 is a bug of ours.
 set -u
 expect() {  # expect CODE COMMAND...
   local want=$1 code=0
@@ -26,6 +26,7 @@ expect 1 afore-trace compare --max-mape 1 --metrics output_throughput \
 expect 1 afore-plan verify wrong.jsonl
 expect 1 afore-plan advise --workers 4 <(afore-trace head -n 8 demand.jsonl)
 expect 1 afore-serve run --prompt x --max-tokens 4 --json --pace --cost 'h200*0.001'
+expect 1 afore-migrate -b 1K -e 1K -n 1 --min-bw 1e9
 expect 3 afore-trace stat bad.jsonl
 expect 3 afore-plan --workers 4 bad.jsonl
 expect 3 afore-serve replay --workers 4 bad.jsonl
