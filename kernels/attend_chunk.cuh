@@ -74,7 +74,8 @@ __device__ __forceinline__ ChunkSource chunk_source(const AttentionShape& shape,
 
 // Sums over the positions of a chunk so far. Row warp + k * warps is computed by warp `warp`, whose lane k has its
 // largest score and its sum of weights. Sums of values: thread t has dimensions 2 (t % pairs) and the next of rows
-// t / pairs + k * (threads / pairs).
+// t / pairs + k * (threads / pairs); threads that are left over repeat what others do. Of a row that sees nothing of
+// the chunk they are no numbers.
 struct ChunkSums {
   float values[kRowsPerThread][2];
   float most, weight;
@@ -89,7 +90,7 @@ struct ChunkBlock {
       : rows(rows_),
         pairs(dim / 2),
         row_step(kThreads / pairs),
-        first_row(static_cast<int>(threadIdx.x) < row_step * pairs ? threadIdx.x / pairs : rows_),  // some have none
+        first_row(threadIdx.x / pairs),
         pair(threadIdx.x % pairs) {}
 
   // Keys or values of a page into shared memory, rows `stride` elements apart. Nothing waits here.
@@ -109,7 +110,6 @@ struct ChunkBlock {
     const std::uint16_t* key = shared.keys + slot * key_stride(dim);
     for (int k = 0, row = warp; row < rows; ++k, row += kWarps) {
       const int seen = shared.limits[row] - page_begin;
-      if (seen <= 0) continue;
       float even = 0, odd = 0;
       for (int d = part * 8; d < dim; d += 16) {
         const Bf16x8 eight = *reinterpret_cast<const Bf16x8*>(key + d);
@@ -148,8 +148,8 @@ struct ChunkBlock {
 #pragma unroll
     for (int k = 0; k < kRowsPerThread; ++k) {
       const int row = first_row + k * row_step;
-      const int seen = row < rows ? shared.limits[row] - page_begin : 0;
-      if (seen <= 0) continue;
+      if (row >= rows) continue;
+      const int seen = shared.limits[row] - page_begin;
       const float factor = shared.factors[row];
       float a = sums.values[k][0] * factor, b = sums.values[k][1] * factor;
 #pragma unroll

@@ -27,7 +27,6 @@ __global__ void attend_prefill_kernel(AttentionShape shape, float scale, const f
   const int kv_head = blockIdx.y / tiles, first = blockIdx.y % tiles * tile_heads(dim);
   const int heads = group - first < tile_heads(dim) ? group - first : tile_heads(dim);
   const int rows = run.tokens * heads, head = kv_head * group + first;
-  if (rows == 0) return;
 
   const ChunkShared shared = chunk_shared(bytes, rows, dim);
   Join* joins = reinterpret_cast<Join*>(bytes + chunk_shared_bytes(rows, dim));

@@ -48,7 +48,7 @@ void attend_decode(const AttentionShape& shape, const float* q, const std::uint1
                    const std::int32_t* tokens, std::int32_t count, std::int32_t most_positions, float* scratch,
                    std::uint16_t* out, cudaStream_t stream);
 
-// The same for runs of consecutive tokens of one sequence, at most kQueryTile in a run: keys and values are read once
+// The same for runs of consecutive tokens of one sequence, 1 to kQueryTile in a run: keys and values are read once
 // for all tokens of a run (and up to four heads). Bit for bit what attend_decode gives.
 inline constexpr std::int32_t kQueryTile = 16;
 struct QueryRun {

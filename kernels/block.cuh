@@ -20,7 +20,7 @@ struct alignas(16) Floats {
 };
 
 // sum += weight * y, rounded twice as hosts do it: a fused sum would not be the CPU's.
-__device__ inline void add_product(Floats& sum, float weight, const Floats& y) {
+__device__ inline void add_product(Floats& sum, float weight, Floats y) {
   for (int i = 0; i < 4; ++i) {
     sum.value[i] = __fadd_rn(sum.value[i], __fmul_rn(weight, y.value[i]));
   }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kThreads = 128;
 
-__device__ void add(Floats& sum, const Floats& y) {
+__device__ void add(Floats& sum, Floats y) {
   for (int i = 0; i < 4; ++i) sum.value[i] += y.value[i];
 }
 

@@ -84,8 +84,7 @@ __global__ __launch_bounds__(kProductThreads) void linear_kernel(const std::uint
                                                                  float* y) {
   AFORE_DYNAMIC_SHARED(unsigned char, shared);
   const std::int64_t first = std::int64_t{blockIdx.x} * kRows;
-  const std::int32_t here = rows - static_cast<std::int32_t>(first);
-  multiply_and_store<kRows>({x + first * k, min(here, kRows)}, w, k, n, shared, y + first * n);
+  multiply_and_store<kRows>({x + first * k, rows - static_cast<std::int32_t>(first)}, w, k, n, shared, y + first * n);
 }
 
 template <class Kernel>

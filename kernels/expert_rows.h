@@ -49,7 +49,8 @@ struct WorkBounds {
 };
 
 // Fills counts->rows and ->tiles, tiles (each share cut into tiles of tile_tokens, the last one shorter) and rows, and
-// each part's row_of_pair.
+// each part's row_of_pair. Shares, rows, tiles and a part's tokens beyond the bounds are left out. A share's rows beyond
+// its expert's occurrences are {-1, -1}: gathered as zeros, and scattered nowhere.
 void list_work(const Part* parts, const Share* shares, WorkCounts* counts, const WorkBounds& bounds,
                std::int32_t tile_tokens, Row* rows, Tile* tiles, cudaStream_t stream);
 

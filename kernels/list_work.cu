@@ -9,7 +9,11 @@ namespace {
 constexpr int kThreads = 256, kWarps = kThreads / kWarpLanes;
 constexpr int kMostForgetBlocks = 64;  // of a part
 
-__device__ std::int64_t tokens_of(const Share& share) { return share.tokens > 0 ? share.tokens : 0; }
+__device__ std::uint32_t tokens_of(const Share& share) { return share.tokens > 0 ? share.tokens : 0; }
+// 32 bits wide: devices divide wider numbers slowly.
+__device__ std::uint32_t tiles_of(std::uint32_t tokens, std::uint32_t tile_tokens) {
+  return divided_up(tokens, tile_tokens);
+}
 
 __global__ __launch_bounds__(kThreads) void forget_rows_kernel(const Part* parts, WorkBounds bounds) {
   const Part part = parts[blockIdx.y];
@@ -53,7 +57,7 @@ __global__ __launch_bounds__(kThreads) void list_work_kernel(const Part* parts, 
   std::int64_t first = 0, first_tile = 0;
   for (std::int32_t s = threadIdx.x; s < mine; s += kThreads) {
     first += tokens_of(shares[s]);
-    first_tile += divided_up(tokens_of(shares[s]), std::int64_t{tile_tokens});
+    first_tile += tiles_of(tokens_of(shares[s]), tile_tokens);
   }
   first = block_sum(first, warps_of_rows);
   if (first >= bounds.rows && mine > 0) return;
@@ -62,8 +66,8 @@ __global__ __launch_bounds__(kThreads) void list_work_kernel(const Part* parts, 
   const Share share = shares[mine];
   const std::int64_t wanted_end = first + tokens_of(share), end = min(wanted_end, std::int64_t{bounds.rows});
   list_rows(parts, bounds.parts, share, first, end, rows);
-  const std::int64_t end_tile =
-      min(first_tile + divided_up(end - first, std::int64_t{tile_tokens}), std::int64_t{bounds.tiles});
+  const std::uint32_t tiles_here = tiles_of(static_cast<std::uint32_t>(end - first), tile_tokens);
+  const std::int64_t end_tile = min(first_tile + tiles_here, std::int64_t{bounds.tiles});
   for (std::int64_t t = first_tile + threadIdx.x; t < end_tile; t += kThreads) {
     const std::int64_t row = first + (t - first_tile) * tile_tokens;
     tiles[t] = {share.slot, static_cast<std::int32_t>(row),

@@ -22,7 +22,7 @@ __global__ __launch_bounds__(kThreads) void sort_pairs_kernel(const std::int32_t
     if (expert == experts - 1) begin[experts] = first + counts[expert];
   }
   const std::int32_t stretch = divided_up(pairs, kThreads);
-  const std::int32_t from = min(pairs, thread * stretch), to = min(pairs, from + stretch);
+  const std::int32_t from = thread * stretch, to = min(pairs, from + stretch);
   std::int32_t mine = 0;
   for (std::int32_t i = from; i < to; ++i) mine += ids[i] == expert;
   std::int32_t place = first + sum_before(mine, warps_of_mine);

@@ -26,7 +26,8 @@ inline constexpr int kChunksPerRow = kStageDepth / kChunk;  // 8: the xor is of 
 inline constexpr int kRowBytes = kStageDepth * 2;
 inline constexpr int kRowsPerPass = kProductThreads / kChunksPerRow;  // that the block copies at once
 
-// Rows of k bf16 each, of which `count` exist. rows: aligned to 16 bytes, and k a multiple of 8.
+// Rows of k bf16 each, of which `count` exist, perhaps more than a block takes. rows: aligned to 16 bytes, and k a
+// multiple of 8.
 struct ProductRows {
   const std::uint16_t* rows;
   std::int32_t count;
@@ -97,6 +98,7 @@ struct TileProduct {
   }
 
   // A group of copies is committed for every step, even if it is empty, so that the same number is always under way.
+  // Steps beyond the last would be zeros: they are left out for speed alone.
   __device__ void run() {
     const std::int32_t steps = divided_up(k, kStageDepth);
     for (std::int32_t step = 0; step < kProductStages - 1; ++step) {

@@ -1,7 +1,6 @@
 #include "kernels/shim/block.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "kernels/shim/device_code.h"
 #include "kernels/shim/fiber.h"
 #include "kernels/shim/schedule.h"
+#include "kernels/shim/shared_memory.h"
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
@@ -36,12 +36,18 @@ struct Thread {
   Copies copies;
 };
 
+struct Warp {
+  std::uint32_t gone = 0;     // lanes that have ended, or that the block does not have
+  std::uint32_t waiting = 0;  // lanes in_warp
+};
+
 // Thrown through the threads that remain when one has failed.
 struct Unwind {};
 
 struct Block {
   std::vector<std::unique_ptr<Thread>> threads;  // kept for the next block; the first `count` are in use
   unsigned count = 0;
+  std::array<Warp, kMostThreads / kWarpLanes> warps;
   std::array<std::uint16_t, kMostThreads> ready;  // a ring: each thread is in it once at most
   unsigned first_ready = 0, num_ready = 0;
   unsigned at_barrier = 0, ended = 0;
@@ -50,13 +56,10 @@ struct Block {
   bool unwinding = false;
   Thread* running = nullptr;
   const std::function<void()>* body = nullptr;
-  std::unique_ptr<std::byte, decltype(&std::free)> shared{nullptr, &std::free};
 };
 Block block;
 
-std::string place(const Site& site) {
-  return std::string(" (") + site.file_name() + ":" + std::to_string(site.line()) + ")";
-}
+std::string place(const Site& site) { return std::string(" (") + site.file + ":" + std::to_string(site.line) + ")"; }
 
 void make_ready(Thread& thread) {
   thread.state = State::ready;
@@ -76,13 +79,15 @@ void wait(State state) {
 // When all of `mask` that have not ended wait for one another in one call: runs it and lets all go on but `self`, the
 // one that runs.
 void complete(unsigned begin, std::uint32_t mask, const Thread* self) {
+  Warp& warp = block.warps[begin / kWarpLanes];
+  if ((mask & ~warp.gone & ~warp.waiting) != 0) return;
   Lanes lanes;
   Combine combine = nullptr;
   const unsigned end = std::min(block.count, begin + kWarpLanes);
   for (unsigned i = begin; i < end; ++i) {
     Thread& thread = *block.threads[i];
     if ((mask >> (i - begin) & 1) == 0 || thread.state == State::ended) continue;
-    if (thread.state != State::in_warp || thread.mask != mask) return;
+    if (thread.mask != mask) return;
     if (combine != nullptr && thread.combine != combine) return;
     combine = thread.combine;
     lanes.operand[i - begin] = thread.operand;
@@ -90,6 +95,7 @@ void complete(unsigned begin, std::uint32_t mask, const Thread* self) {
   }
   if (combine == nullptr) return;
   combine(lanes);
+  warp.waiting &= ~lanes.present;
   for (unsigned i = begin; i < end; ++i) {
     if ((lanes.present >> (i - begin) & 1) == 0) continue;
     if (block.threads[i].get() == self) block.threads[i]->state = State::ready;
@@ -102,6 +108,7 @@ void end_thread(Thread& thread) {
   thread.state = State::ended;
   ++block.ended;
   const unsigned begin = warp_begin(thread), end = std::min(block.count, begin + kWarpLanes);
+  block.warps[begin / kWarpLanes].gone |= 1u << (thread.number - begin);
   for (unsigned i = begin; i < end; ++i)
     if (block.threads[i]->state == State::in_warp) complete(begin, block.threads[i]->mask, nullptr);
 }
@@ -154,7 +161,11 @@ void begin_block(const Launch& launch, uint3 index) {
   block.unwinding = false;
   block.body = &launch.body;
   while (block.threads.size() < block.count) block.threads.push_back(std::make_unique<Thread>());
-  std::memset(block.shared.get(), 0xa5, launch.dynamic_bytes);
+  spoil_shared();
+  for (unsigned i = 0; i < kMostThreads; i += kWarpLanes) {
+    const unsigned lanes = std::clamp(block.count, i, i + kWarpLanes) - i;
+    block.warps[i / kWarpLanes] = {lanes == kWarpLanes ? 0 : ~0u << lanes, 0};
+  }
   for (unsigned i = 0; i < block.count; ++i) {
     Thread& thread = *block.threads[i];
     thread.number = i;
@@ -198,8 +209,7 @@ void run_block() {
 void run_blocks(const Launch& launch) {
   gridDim = launch.grid;
   blockDim = launch.block;
-  // Exactly as large as asked for, so that the address sanitizer sees both its ends.
-  block.shared.reset(static_cast<std::byte*>(std::malloc(std::max<std::size_t>(launch.dynamic_bytes, 1))));
+  const DynamicShared dynamic(launch.dynamic_bytes);
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   std::vector<std::uint64_t> order;
   if (random_schedule()) {
@@ -213,11 +223,9 @@ void run_blocks(const Launch& launch) {
                          static_cast<unsigned>(row / launch.grid.y)});
     run_block();
   }
-  block.shared.reset();
 }
 
 unsigned lane() { return block.running->number % kWarpLanes; }
-void* dynamic_shared() { return block.shared.get(); }
 
 void meet(std::uint32_t mask, void* operand, Combine combine, const Site& site) {
   Thread& self = *block.running;
@@ -229,6 +237,7 @@ void meet(std::uint32_t mask, void* operand, Combine combine, const Site& site) 
   self.combine = combine;
   self.site = site;
   self.state = State::in_warp;
+  block.warps[self.number / kWarpLanes].waiting |= 1u << lane();
   complete(warp_begin(self), mask, &self);
   if (self.state == State::in_warp) wait(State::in_warp);
 }
@@ -237,7 +246,7 @@ void block_barrier(const Site& site) {
   Thread& self = *block.running;
   self.copies.perhaps_arrive();
   const Site& first = block.barrier_site;
-  if (block.at_barrier > 0 && (first.line() != site.line() || first.column() != site.column()))
+  if (block.at_barrier > 0 && (first.line != site.line || std::strcmp(first.file, site.file) != 0))
     throw std::runtime_error("divergent barrier: a block waits in two places" + place(first) + place(site));
   block.barrier_site = site;
   if (++block.at_barrier < block.count) return wait(State::at_barrier);

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <source_location>
 
 #include "kernels/shim/types.h"
 
@@ -19,7 +18,15 @@ namespace afore::shim {
 
 inline constexpr unsigned kWarpLanes = 32;
 inline constexpr unsigned kMostThreads = 1024;
-using Site = std::source_location;
+
+// A place in the kernel's source. (std::source_location needs clang 16.)
+struct Site {
+  const char* file = "";
+  int line = 0;
+  static constexpr Site current(const char* file_ = __builtin_FILE(), int line_ = __builtin_LINE()) {
+    return {file_, line_};
+  }
+};
 
 struct Launch {
   dim3 grid, block;
@@ -43,7 +50,6 @@ using Combine = void (*)(Lanes&);
 void meet(std::uint32_t mask, void* operand, Combine combine, const Site& site);
 void block_barrier(const Site& site);
 unsigned lane();
-void* dynamic_shared();
 
 // Of copy_async: bytes from global memory, and zeros up to 16, to shared memory. They arrive when a wait demands it;
 // under a random schedule perhaps before.

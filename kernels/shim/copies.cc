@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "kernels/shim/schedule.h"
+#include "kernels/shim/shared_memory.h"
 
 namespace afore::shim {
 namespace {
@@ -21,6 +22,7 @@ bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(poin
 void Copies::queue(void* shared, const void* global, std::uint32_t bytes) {
   if (!aligned(shared) || !aligned(global))
     throw std::runtime_error("an asynchronous copy of 16 bytes whose addresses are not multiples of 16");
+  if (!is_shared(shared, 16)) throw std::runtime_error("an asynchronous copy to what is not shared memory");
   if (bytes > 16) throw std::runtime_error("an asynchronous copy of 16 bytes that reads more");
   waiting_.push_back({shared, global, bytes, group_});
   perhaps_arrive();

@@ -9,16 +9,16 @@
 #include <type_traits>
 
 #include "kernels/shim/block.h"
+#include "kernels/shim/shared_memory.h"
 
 #define __global__
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
-#define __align__(bytes) alignas(bytes)
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __constant__ static
-// One block runs at a time. Not thread_local: the address sanitizer would not see its ends.
-#define __shared__ static
+#define __shared__ AFORE_SHIM_SHARED
 
 extern uint3 threadIdx, blockIdx;  // of the thread that runs
 extern dim3 blockDim, gridDim;
@@ -58,10 +58,6 @@ T atomicAdd(T* address, std::type_identity_t<T> value) {
   return atomicExch(address, static_cast<T>(*address + value));
 }
 template <class T>
-T atomicSub(T* address, std::type_identity_t<T> value) {
-  return atomicExch(address, static_cast<T>(*address - value));
-}
-template <class T>
 T atomicMax(T* address, std::type_identity_t<T> value) {
   return atomicExch(address, std::max(*address, value));
 }
@@ -73,26 +69,12 @@ template <class T>
 T atomicOr(T* address, std::type_identity_t<T> value) {
   return atomicExch(address, static_cast<T>(*address | value));
 }
-template <class T>
-T atomicAnd(T* address, std::type_identity_t<T> value) {
-  return atomicExch(address, static_cast<T>(*address & value));
-}
 
 // --- integers and bits
 
 inline int __popc(unsigned x) { return std::popcount(x); }
-inline int __popcll(unsigned long long x) { return std::popcount(x); }
 inline int __ffs(int x) { return __builtin_ffs(x); }
-inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
-inline int __clzll(long long x) { return std::countl_zero(static_cast<unsigned long long>(x)); }
-inline unsigned __umulhi(unsigned a, unsigned b) {
-  return static_cast<unsigned>(static_cast<std::uint64_t>(a) * b >> 32);
-}
-inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<unsigned long long>(static_cast<Wide>(a) * b >> 64);
-}
 template <class T>
 T __ldg(const T* address) {
   return *address;
@@ -108,7 +90,6 @@ inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fmaf_rn(float a, float b, float c) { return std::fmaf(a, b, c); }
 inline float __fsqrt_rn(float x) { return std::sqrt(x); }
-inline float __frcp_rn(float x) { return 1 / x; }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }

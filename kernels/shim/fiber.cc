@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <stdexcept>
 
 #if defined(AFORE_SHIM_ASAN)
 #include <sanitizer/common_interface_defs.h>
@@ -87,6 +88,9 @@ afore_shim_switch:
 #endif
 
 Fiber::Fiber() {
+#if defined(AFORE_SHIM_TSAN)
+  throw std::runtime_error("kernels do not run under the thread sanitizer, which loses its way between fibers");
+#endif
   const std::size_t bytes = page_bytes() + kStackBytes;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();

@@ -1,14 +1,18 @@
 #pragma once
 // A fiber: a stack of its own that runs until it pauses. A CUDA thread is one. On x86-64 a switch is a dozen
-// instructions, elsewhere ucontext's. The address sanitizer is told of every switch; the thread sanitizer is not, and
-// cannot run them. Fibers run one at a time in the whole process: their users hold one lock.
+// instructions, elsewhere ucontext's. The address sanitizer is told of every switch; the thread sanitizer cannot follow
+// them, so none is made under it. Fibers run one at a time in the whole process: their users hold one lock.
 #include <cstddef>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define AFORE_SHIM_ASAN 1
+#elif defined(__SANITIZE_THREAD__)
+#define AFORE_SHIM_TSAN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define AFORE_SHIM_ASAN 1
+#elif __has_feature(thread_sanitizer)
+#define AFORE_SHIM_TSAN 1
 #endif
 #endif
 #if !defined(__x86_64__)

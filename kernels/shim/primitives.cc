@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "kernels/bf16.h"
+#include "kernels/shim/shared_memory.h"
 
 namespace afore::kernels {
 namespace {
@@ -72,6 +73,7 @@ void mma_m16n8k16(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_
 void load_matrix_x4(std::uint32_t (&r)[4], const void* row) {
   if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0)
     throw std::runtime_error("ldmatrix: a row whose address is not a multiple of 16");
+  if (!shim::is_shared(row, 16)) throw std::runtime_error("ldmatrix: a row that is not in shared memory");
   Loaded mine{row, r};
   shim::meet(0xffffffffu, &mine, &load, shim::Site::current());
 }

@@ -65,6 +65,7 @@ void set_fault(const std::string& text) {
 void clear_fault() {
   has_fault = false;
   fault.clear();
+  last_error = cudaSuccess;
 }
 
 InHostFunction::InHostFunction() { in_host_function = true; }

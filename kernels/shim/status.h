@@ -14,7 +14,7 @@ cudaError_t refusal();
 
 bool faulted();
 void set_fault(const std::string& text);
-void clear_fault();
+void clear_fault();  // and this thread's last error
 
 // While a host function of a stream runs in this thread.
 struct InHostFunction {

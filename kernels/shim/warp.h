@@ -139,6 +139,4 @@ AFORE_SHIM_REDUCE(__reduce_min_sync, unsigned, a < b ? a : b)
 AFORE_SHIM_REDUCE(__reduce_min_sync, int, a < b ? a : b)
 AFORE_SHIM_REDUCE(__reduce_max_sync, unsigned, a < b ? b : a)
 AFORE_SHIM_REDUCE(__reduce_max_sync, int, a < b ? b : a)
-AFORE_SHIM_REDUCE(__reduce_or_sync, unsigned, a | b)
-AFORE_SHIM_REDUCE(__reduce_and_sync, unsigned, a& b)
 #undef AFORE_SHIM_REDUCE

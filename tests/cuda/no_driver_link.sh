@@ -3,7 +3,7 @@
 # Usage: no_driver_link.sh BIN_DIR
 set -euo pipefail
 found=0
-for file in "$1"/afore-* "$1"/lib*.so; do
+for file in "$1"/afore-* "$1"/../lib/lib*.so; do
   [[ -x $file ]] || continue
   needed=$(objdump -p "$file" | awk '$1 == "NEEDED" { print $2 }')
   all=$(ldd "$file")

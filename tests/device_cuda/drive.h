@@ -34,6 +34,7 @@ struct DriveOptions {
   std::uint64_t seed = 1;
   bool split = false;   // rows of an expert go to any of its replicas
   bool copies = false;  // experts are copied while others compute
+  bool hasty = false;   // and used, or overwritten, before the host knows that they are there, or were read
 };
 
 class Driver {
@@ -87,6 +88,7 @@ class Driver {
 
  private:
   using Steps = std::vector<std::unique_ptr<Step>>;  // by attention worker
+  using Key = std::pair<std::size_t, int>;           // ordinal of the MoE layer, expert
   struct Replica {
     int worker = 0;
     std::int64_t slot = 0;
@@ -150,12 +152,11 @@ class Driver {
   // The expert FFN of one target, and what its rows add.
   void experts(std::size_t m, std::size_t ordinal) {
     std::vector<std::vector<RowShare>> shares(experts_.size());
+    if (drive_.hasty) use_at_once(m, ordinal);
     for (int e = 0; e < model_.config.gate.experts; ++e) {
-      std::int64_t count = 0;
-      for (const auto& part : steps_[m]) count += part->counts[static_cast<std::size_t>(e)];
-      if (count > 0) cut(ordinal, e, count, shares);
+      if (const std::int64_t count = demand(m, e); count > 0) cut(ordinal, e, count, shares);
     }
-    if (drive_.copies) start_copy(draw(std::ssize(moe_layers_)), ordinal);
+    if (drive_.copies) start_copy(static_cast<std::size_t>(draw(std::ssize(moe_layers_))), ordinal);
     std::vector<Step*> parts;
     for (const auto& part : steps_[m]) parts.push_back(part.get());
     std::vector<Ticket> tickets;
@@ -164,6 +165,7 @@ class Driver {
       used.push_back(!shares[w].empty());
       tickets.push_back(used[w] ? experts_[w]->run(parts, shares[w]) : 0);
     }
+    if (drive_.hasty && copying_) overwrite_at_once(ordinal);
     for (std::size_t w = 0; w < experts_.size(); ++w)
       if (used[w]) experts_[w]->wait(tickets[w]);
     if (copying_) finish_copy();
@@ -183,8 +185,7 @@ class Driver {
   }
 
   // Into a spare slot of a layer that does not compute now.
-  void start_copy(std::int64_t at, std::size_t busy) {
-    const auto ordinal = static_cast<std::size_t>(at);
+  void start_copy(std::size_t ordinal, std::size_t busy) {
     const int expert = static_cast<int>(draw(model_.config.gate.experts));
     const int to = static_cast<int>(draw(std::ssize(experts_)));
     const Replica from = replicas_.at({ordinal, expert}).front();
@@ -192,12 +193,15 @@ class Driver {
       if (replica.worker == to) return;
     if (ordinal == busy) return;
     const Replica there{to, first_slot(ordinal) + homes_ + draw(kSpareSlots)};
-    for (auto& [key, replicas] : replicas_)
-      std::erase_if(replicas, [&](const Replica& r) { return r.worker == to && r.slot == there.slot; });
-    copy_ = experts_[static_cast<std::size_t>(to)]->copy(*experts_[static_cast<std::size_t>(from.worker)], from.slot,
-                                                         there.slot);
+    copy({ordinal, expert}, from, there);
+  }
+  void copy(const Key& key, const Replica& from, const Replica& there) {
+    for (auto& [any, replicas] : replicas_)
+      std::erase_if(replicas, [&](const Replica& r) { return r.worker == there.worker && r.slot == there.slot; });
+    copy_ = experts_[static_cast<std::size_t>(there.worker)]->copy(*experts_[static_cast<std::size_t>(from.worker)],
+                                                                   from.slot, there.slot);
     copying_ = true;
-    copied_ = {ordinal, expert};
+    copied_ = key;
     copied_to_ = there;
   }
   void finish_copy() {
@@ -206,6 +210,30 @@ class Driver {
     copying_ = false;
     ++copies_done_;
     replicas_.at(copied_).push_back(copied_to_);
+  }
+  // All of an expert's rows go to a slot that its copy is on the way to.
+  void use_at_once(std::size_t m, std::size_t ordinal) {
+    int expert = static_cast<int>(draw(model_.config.gate.experts));
+    for (int tries = model_.config.gate.experts; tries > 0 && demand(m, expert) == 0; --tries)
+      expert = (expert + 1) % model_.config.gate.experts;
+    const Replica from{expert % options_.ffn_workers, first_slot(ordinal) + expert / options_.ffn_workers};
+    const int to = (from.worker + 1) % options_.ffn_workers;
+    const Replica there{to, first_slot(ordinal) + homes_};
+    copy({ordinal, expert}, from, there);
+    replicas_.at({ordinal, expert}) = {there, from};
+  }
+  // The slot gets another expert behind the compute that reads it.
+  void overwrite_at_once(std::size_t ordinal) {
+    const Replica there = copied_to_;
+    finish_copy();
+    const int other = (copied_.second + 1) % model_.config.gate.experts;
+    const Replica from{other % options_.ffn_workers, first_slot(ordinal) + other / options_.ffn_workers};
+    copy({ordinal, other}, from, there);
+  }
+  std::int64_t demand(std::size_t m, int expert) const {
+    std::int64_t count = 0;
+    for (const auto& part : steps_[m]) count += part->counts[static_cast<std::size_t>(expert)];
+    return count;
   }
 
   void keep(const Step& step, std::span<const float> logits) {
@@ -241,12 +269,12 @@ class Driver {
   std::vector<std::unique_ptr<Attention>> attention_;
   std::vector<std::unique_ptr<ExpertWorker>> experts_;
   std::int64_t homes_ = 0;
-  std::map<std::pair<std::size_t, int>, std::vector<Replica>> replicas_;
+  std::map<Key, std::vector<Replica>> replicas_;
   std::vector<Steps> steps_;  // by microbatch
   std::map<std::size_t, std::vector<std::vector<Sequence*>>> of_slice_;
   std::size_t microbatch_ = 0;  // waited for
   bool copying_ = false;
-  std::pair<std::size_t, int> copied_;
+  Key copied_;
   Replica copied_to_;
   Ticket copy_ = 0;
   std::int64_t copies_done_ = 0;

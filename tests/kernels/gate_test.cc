@@ -151,7 +151,7 @@ void expect_twins_sort(const std::vector<std::int32_t>& ids, std::int32_t expert
 
 TEST(Demand, CountsAndSortsAsItsTwin) {
   Numbers numbers(5);
-  for (const std::int32_t experts : {1, 3, 128})
+  for (const std::int32_t experts : {1, 3, 33})
     for (const std::int32_t pairs : {0, 1, 8, 255, 256, 257, 2049}) {
       std::vector<std::int32_t> ids(static_cast<std::size_t>(pairs));
       for (std::int32_t& id : ids) id = numbers.below(experts);
@@ -162,7 +162,18 @@ TEST(Demand, CountsAndSortsAsItsTwin) {
 
 TEST(Demand, AllOfOneExpertAndNoneOfOthers) {
   expect_twins_sort(std::vector<std::int32_t>(700, 5), 9);
-  expect_twins_sort(std::vector<std::int32_t>(3, 1023), 1024);
+  expect_twins_sort(std::vector<std::int32_t>(3, 299), 300);
+}
+
+TEST(Demand, CountsAsManyExpertsAsThereMayBe) {
+  std::vector<std::int32_t> ids(2000), expected(kMostExperts);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 7 % kMostExperts);
+  twin::demand_histogram(ids.data(), 2000, kMostExperts, expected.data());
+  for_schedules([&] {
+    Memory<std::int32_t> counts(kMostExperts, -7);
+    demand_histogram(ids.data(), 2000, kMostExperts, counts.data(), nullptr);
+    EXPECT_EQ(counts.values(), expected);
+  });
 }
 
 // So many pairs that several blocks count them, the last one with a few.

@@ -93,8 +93,9 @@ class Numbers {
 
 template <class A, class B>
 bool same_bytes(const A& a, const B& b) {
-  return std::size(a) == std::size(b) &&
-         std::memcmp(std::data(a), std::data(b), std::size(a) * sizeof(*std::data(a))) == 0;
+  const auto a_bytes = std::as_bytes(std::span(std::data(a), std::size(a)));
+  const auto b_bytes = std::as_bytes(std::span(std::data(b), std::size(b)));
+  return std::ranges::equal(a_bytes, b_bytes);
 }
 
 inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();

@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/exact_exp.h"
+#include "memory.h"
 #include "support.h"
 
 namespace afore::kernels {
@@ -25,11 +27,11 @@ void on_device(const float* logits, const SampleRow* options, std::int32_t rows,
 }
 
 Result run(Sampler sampler, const std::vector<float>& logits, const std::vector<SampleRow>& options) {
-  Result result;
-  result.tokens.assign(options.size(), -7);
-  sampler(logits.data(), options.data(), static_cast<std::int32_t>(options.size()),
-          static_cast<std::int32_t>(logits.size() / options.size()), result.tokens.data(), &result.not_finite);
-  return result;
+  const Memory<float> rows = logits;
+  Memory<std::int32_t> tokens(options.size(), -7), not_finite(1);
+  sampler(rows.data(), options.data(), static_cast<std::int32_t>(options.size()),
+          static_cast<std::int32_t>(logits.size() / options.size()), tokens.data(), not_finite.data());
+  return {tokens.values(), not_finite[0]};
 }
 
 void expect_as_twin(const std::vector<float>& logits, const std::vector<SampleRow>& options) {
@@ -108,6 +110,30 @@ TEST(Sample, ManyTinyWeightsCount) {
   const std::vector<SampleRow> options = {{1, 1, 0},    {1, 1, 0x1p-31f},       {1, 1, 0x1.fffffep-1f},
                                           {1, 0.5f, 0}, {1, 0x1.fffffep-1f, 0}, {1, 0x1.fffffep-1f, 0x1.fffffep-1f}};
   expect_as_twin(repeated(row, options.size()), options);
+}
+
+// Weights 2^32, a second of about 4,000 and ones that make 4,096 or 4,097 with it. Times 1 - 2^-20 all are a little
+// less than 2^32, which the first alone reaches, or than 2^32 + 1, for which the second is needed.
+TEST(Sample, TopPIsReachedExactlyAndNoTokenSooner) {
+  const float second = -13.87f, one = -22;
+  ASSERT_EQ(static_cast<int>(exact_exp(one) * 0x1p32f), 1);
+  const int rest = 4096 - static_cast<int>(exact_exp(second) * 0x1p32f);
+  ASSERT_GT(rest, 0);
+  const std::vector<SampleRow> options = {{1, 1 - 0x1p-20f, 0}, {1, 1 - 0x1p-20f, 1 - 0x1p-24f}};
+  for (const bool both : {false, true}) {
+    std::vector<float> row(static_cast<std::size_t>(rest + both + 2), one);
+    const std::int32_t last = static_cast<std::int32_t>(row.size()) - 1;
+    row.front() = 0;
+    row.back() = second;
+    for_schedules([&] {
+      EXPECT_EQ(run(on_device, repeated(row, 2), options).tokens, (std::vector<std::int32_t>{0, both ? last : 0}));
+    });
+    std::swap(row.front(), row.back());
+    for_schedules([&] {
+      EXPECT_EQ(run(on_device, repeated(row, 2), options).tokens, (std::vector<std::int32_t>{both ? 0 : last, last}));
+    });
+    expect_as_twin(repeated(row, 2), options);
+  }
 }
 
 TEST(Sample, NotFiniteIsSaid) {

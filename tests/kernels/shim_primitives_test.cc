@@ -67,21 +67,30 @@ __global__ void part_of_warp_kernel() {
   const std::uint32_t a[4] = {}, b[2] = {};
   if (threadIdx.x < 31) mma_m16n8k16(c, a, b);
 }
-__global__ void misaligned_load_kernel(const std::uint16_t* rows) {
+__global__ void load_kernel(int offset) {
+  __shared__ __align__(16) std::uint16_t rows[24];
   std::uint32_t r[4];
-  load_matrix_x4(r, rows + threadIdx.x % 2 * 4);
+  load_matrix_x4(r, rows + offset);
 }
-__global__ void misaligned_copy_kernel(const std::uint16_t* global, int shared_offset, int global_offset) {
+__global__ void global_kernel(std::uint16_t* rows, bool load) {
+  std::uint32_t r[4];
+  if (load) load_matrix_x4(r, rows);
+  else copy_async_16(rows, rows, 16);
+}
+__global__ void copy_kernel(const std::uint16_t* global, int shared_offset, int global_offset) {
   AFORE_DYNAMIC_SHARED(std::uint16_t, shared);
   copy_async_16(shared + shared_offset, global + global_offset, 16);
 }
 TEST_P(ShimPrimitives, WhatADeviceRefusesThrows) {
   alignas(16) std::uint16_t rows[24] = {};
   EXPECT_THROW(AFORE_LAUNCH(part_of_warp_kernel, dim3(1), dim3(32), 0, nullptr), std::runtime_error);
-  EXPECT_THROW(AFORE_LAUNCH(misaligned_load_kernel, dim3(1), dim3(32), 0, nullptr, rows), std::runtime_error);
-  EXPECT_NO_THROW(AFORE_LAUNCH(misaligned_copy_kernel, dim3(1), dim3(1), 48, nullptr, rows, 8, 8));
-  EXPECT_THROW(AFORE_LAUNCH(misaligned_copy_kernel, dim3(1), dim3(1), 48, nullptr, rows, 4, 8), std::runtime_error);
-  EXPECT_THROW(AFORE_LAUNCH(misaligned_copy_kernel, dim3(1), dim3(1), 48, nullptr, rows, 8, 1), std::runtime_error);
+  EXPECT_NO_THROW(AFORE_LAUNCH(load_kernel, dim3(1), dim3(32), 0, nullptr, 8));
+  EXPECT_THROW(AFORE_LAUNCH(load_kernel, dim3(1), dim3(32), 0, nullptr, 4), std::runtime_error);
+  EXPECT_THROW(AFORE_LAUNCH(global_kernel, dim3(1), dim3(32), 0, nullptr, rows, true), std::runtime_error);
+  EXPECT_THROW(AFORE_LAUNCH(global_kernel, dim3(1), dim3(32), 0, nullptr, rows, false), std::runtime_error);
+  EXPECT_NO_THROW(AFORE_LAUNCH(copy_kernel, dim3(1), dim3(1), 48, nullptr, rows, 8, 8));
+  EXPECT_THROW(AFORE_LAUNCH(copy_kernel, dim3(1), dim3(1), 48, nullptr, rows, 4, 8), std::runtime_error);
+  EXPECT_THROW(AFORE_LAUNCH(copy_kernel, dim3(1), dim3(1), 48, nullptr, rows, 8, 1), std::runtime_error);
 }
 
 // --- copies

@@ -9,33 +9,46 @@ namespace afore::kernels {
 namespace {
 
 struct Inputs {
-  std::vector<float> qkv, bias, q_norm, k_norm, cos_sin;
-  std::vector<float> q;
-  std::vector<std::uint16_t> cache;
+  Memory<float> qkv, bias, q_norm, k_norm, cos_sin, q;
+  Guarded places;
+  Memory<std::uint16_t>& cache = places.cache;
+
+  QkvWeights weights(bool with_bias, bool with_q_norm, bool with_k_norm) const {
+    return {with_bias ? bias.data() : nullptr, with_q_norm ? q_norm.data() : nullptr,
+            with_k_norm ? k_norm.data() : nullptr, 1e-5f};
+  }
 };
+
+std::vector<float> rotary_table(std::int32_t rotary_dim, std::int32_t positions) {
+  std::vector<float> table;
+  for (std::int32_t p = 0; p < positions; ++p)
+    for (int part = 0; part < 2; ++part)
+      for (std::int32_t i = 0; i < rotary_dim / 2; ++i) {
+        const double angle = p * std::pow(1e4, -2.0 * i / rotary_dim);
+        table.push_back(static_cast<float>(part == 0 ? std::cos(angle) : std::sin(angle)));
+      }
+  return table;
+}
 
 Inputs make_inputs(const Scene& scene, std::uint64_t seed) {
   const AttentionShape& shape = scene.shape;
-  const std::size_t row = static_cast<std::size_t>(shape.heads + 2 * shape.kv_heads) * shape.head_dim;
-  Inputs in;
-  in.qkv = random_floats(row * scene.slice.size(), seed, 3);
-  in.bias = random_floats(row, seed + 1, 1);
-  in.q_norm = random_floats(shape.head_dim, seed + 2, 2);
-  in.k_norm = random_floats(shape.head_dim, seed + 3, 2);
-  for (std::int32_t p = 0; p < scene.most_positions(); ++p)
-    for (int part = 0; part < 2; ++part)
-      for (std::int32_t i = 0; i < shape.rotary_dim / 2; ++i) {
-        const double angle = p * std::pow(1e4, -2.0 * i / shape.rotary_dim);
-        in.cos_sin.push_back(static_cast<float>(part == 0 ? std::cos(angle) : std::sin(angle)));
-      }
-  in.q.assign(scene.out_size(), 77);
-  in.cache = scene.cache;
-  return in;
+  const std::size_t dim = shape.head_dim, row = (shape.heads + 2 * shape.kv_heads) * dim;
+  return {.qkv = random_floats(row * scene.slice.size(), seed, 3),
+          .bias = random_floats(row, seed + 1, 1),
+          .q_norm = random_floats(dim, seed + 2, 2),
+          .k_norm = random_floats(dim, seed + 3, 2),
+          .cos_sin = rotary_table(shape.rotary_dim, scene.most_positions()),
+          .q = Memory<float>(scene.out_size(), 77),
+          .places = Guarded(scene)};
 }
 
-QkvWeights weights_of(const Inputs& in, bool bias, bool q_norm, bool k_norm) {
-  return {bias ? in.bias.data() : nullptr, q_norm ? in.q_norm.data() : nullptr, k_norm ? in.k_norm.data() : nullptr,
-          1e-5f};
+void store(const Scene& scene, const QkvWeights& weights, Inputs& in) {
+  store_qkv(scene.shape, weights, in.qkv.data(), in.places.places(), scene.tokens(), in.cos_sin.data(), in.q.data(),
+            in.cache.data(), nullptr);
+}
+void store_as_twin(const Scene& scene, const QkvWeights& weights, Inputs& in) {
+  twin::store_qkv(scene.shape, weights, in.qkv.data(), in.places.places(), scene.tokens(), in.cos_sin.data(),
+                  in.q.data(), in.cache.data());
 }
 
 // With norms the mean of squares is off by at most (dim / 32 + 6) * 2^-24 of itself, and a rotated number by 4
@@ -69,13 +82,11 @@ TEST(StoreQkv, IsTheTwins) {
       SCOPED_TRACE(what);
       const Scene scene = make_scene(shape, {{0, 1}, {15, 2}, {255, 1}}, 11, false);
       Inputs expected = make_inputs(scene, 5);
-      const QkvWeights weights = weights_of(expected, what & 1, what & 2, what & 4);
-      twin::store_qkv(shape, weights, expected.qkv.data(), scene.places(), scene.tokens(), expected.cos_sin.data(),
-                      expected.q.data(), expected.cache.data());
+      const QkvWeights weights = expected.weights(what & 1, what & 2, what & 4);
+      store_as_twin(scene, weights, expected);
       for_schedules([&] {
         Inputs got = make_inputs(scene, 5);
-        store_qkv(shape, weights, got.qkv.data(), scene.places(), scene.tokens(), got.cos_sin.data(), got.q.data(),
-                  got.cache.data(), nullptr);
+        store(scene, weights, got);
         expect_as_twin(scene, got, expected, false);
       });
     }
@@ -85,12 +96,9 @@ TEST(StoreQkv, WithoutNormsAndRotationItIsExact) {
   const AttentionShape shape{6, 2, 72, 0};
   const Scene scene = make_scene(shape, {{14, 5}}, 3, false);
   for (const bool bias : {false, true}) {
-    Inputs expected = make_inputs(scene, 9), got = expected;
-    const QkvWeights weights = weights_of(expected, bias, false, false);
-    twin::store_qkv(shape, weights, expected.qkv.data(), scene.places(), scene.tokens(), nullptr, expected.q.data(),
-                    expected.cache.data());
-    store_qkv(shape, weights, got.qkv.data(), scene.places(), scene.tokens(), nullptr, got.q.data(), got.cache.data(),
-              nullptr);
+    Inputs expected = make_inputs(scene, 9), got = make_inputs(scene, 9);
+    store_as_twin(scene, expected.weights(bias, false, false), expected);
+    store(scene, got.weights(bias, false, false), got);
     expect_as_twin(scene, got, expected, true);
     EXPECT_EQ(got.q[0], bias ? got.qkv[0] + got.bias[0] : got.qkv[0]);
   }
@@ -117,9 +125,8 @@ TEST(StoreQkv, DoesNotDependOnTheBatch) {
   const AttentionShape shape{8, 2, 64, 32};
   const Scene scene = make_scene(shape, {{0, 3}, {15, 2}, {40, 4}}, 2, false);
   Inputs all = make_inputs(scene, 6);
-  const QkvWeights weights = weights_of(all, true, true, true);
-  store_qkv(shape, weights, all.qkv.data(), scene.places(), scene.tokens(), all.cos_sin.data(), all.q.data(),
-            all.cache.data(), nullptr);
+  const QkvWeights weights = all.weights(true, true, true);
+  store(scene, weights, all);
   Inputs apart = make_inputs(scene, 6);
   const std::int64_t row = std::int64_t{shape.heads + 2 * shape.kv_heads} * shape.head_dim;
   for (std::int32_t t = scene.tokens() - 1; t >= 0; --t) {
@@ -129,8 +136,8 @@ TEST(StoreQkv, DoesNotDependOnTheBatch) {
     store_qkv(shape, weights, apart.qkv.data() + t * row, places, 1, apart.cos_sin.data(),
               apart.q.data() + std::int64_t{t} * shape.heads * shape.head_dim, apart.cache.data(), nullptr);
   }
-  EXPECT_EQ(apart.q, all.q);
-  EXPECT_EQ(apart.cache, all.cache);
+  EXPECT_EQ(apart.q.values(), all.q.values());
+  EXPECT_EQ(apart.cache.values(), all.cache.values());
 }
 
 TEST(StoreQkv, NoTokensAreNoLaunch) {

@@ -47,7 +47,6 @@ AttentionWorker::AttentionWorker(const StepPlace& place, const nn::ModelConfig& 
       cache_({place.gpu, false, "cached keys and values", "give a smaller --kv-budget-tokens"},
              config.layers * page_count_ * kernels::page_elements(shape_)),
       scratch_(place.gpu),
-      used_(place.gpu, "memory for a step's activations"),
       lane_(place.gpu, Lane::Kind::compute) {}
 
 std::uint16_t* AttentionWorker::cache(int layer) const {
@@ -180,12 +179,12 @@ void AttentionWorker::combine(Step& any, const std::vector<bool>& used) {
                            step.residual.data(), lane_.stream());
   } else {
     const std::int64_t words = (options_.ffn_workers + 31) / 32;
-    used_.open(lane_, Parcel::bytes_of<std::uint32_t>(words));
+    step.used.open(lane_, Parcel::bytes_of<std::uint32_t>(words));
     std::uint32_t* bits = nullptr;
-    std::uint32_t* const to = used_.add<std::uint32_t>(words, bits);
+    std::uint32_t* const to = step.used.add<std::uint32_t>(words, bits);
     std::fill_n(to, words, 0u);
     for (std::size_t w = 0; w < used.size(); ++w) to[w / 32] |= static_cast<std::uint32_t>(used[w]) << w % 32;
-    used_.send(lane_);
+    step.used.send(lane_);
     kernels::combine_partial(step.y.data(), bits, options_.ffn_workers, shared, step.count(), config_.hidden,
                              step.residual.data(), lane_.stream());
   }

@@ -58,7 +58,6 @@ class AttentionWorker final : public Attention {
   PagePool pages_;
   Buffer<std::uint16_t> cache_;  // [layers][pages]…, as kernels/attention.h has a layer
   Scratch scratch_;
-  Parcel used_;  // partial: who returned something
   std::deque<Told> told_;
   Observer observer_;
   std::int64_t gate_tokens_ = 0;

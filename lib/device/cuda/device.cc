@@ -38,7 +38,7 @@ CudaDevice::CudaDevice(const FoundGpus& found, const nn::ModelConfig& config, co
 }
 
 std::string CudaDevice::name() const {
-  return gpus_.size() == 1 ? fmt::format("cuda, {}", model_) : fmt::format("cuda, {} x {}", gpus_.size(), model_);
+  return gpus_.size() == 1 ? fmt::format("cuda ({})", model_) : fmt::format("cuda ({} x {})", gpus_.size(), model_);
 }
 
 std::unique_ptr<Attention> CudaDevice::make_attention(int worker) {

@@ -1,6 +1,5 @@
 # The CUDA device, twice: as a plugin over the CUDA runtime, and over its stand-in on the CPU (kernels/shim), for
 # machines and tests without a GPU. Only nn, util, core and what of device both sides share goes in.
-include(GNUInstallDirs)
 set(AFORE_CUDA_DEVICE attention_worker.cc buffer.cc check.cc device.cc expert_worker.cc gpus.cc lane.cc parcel.cc
   plugin.cc shapes.cc start_gate.cc step.cc topology.cc transfer_event.cc transfer_ffn.cc transfers.cc uploader.cc weights.cc)
 set_target_properties(afore_nn afore_device PROPERTIES
@@ -27,5 +26,6 @@ endfunction()
 afore_cuda_device(cuda_shim afore_kernels_shim)
 if(AFORE_HAVE_CUDA)
   afore_cuda_device(cuda afore_kernels_cuda)
-  install(TARGETS afore_cuda_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  # Where tools look for it. Not in packages: what it links is not in Debian.
+  install(TARGETS afore_cuda_plugin LIBRARY DESTINATION lib/afore COMPONENT cuda EXCLUDE_FROM_ALL)
 endif()

@@ -61,6 +61,7 @@ CudaStep::CudaStep(const StepPlace& place, Lane& lane)
       y({place.gpu, !place.peers, kWhat, kHint}),
       tokens_out({place.gpu, true, kWhat, kHint}),
       logits_out({place.gpu, true, kWhat, kHint}),
+      used(place.gpu, kWhat),
       place_(place),
       lane_(lane),
       parcel_(place.gpu, kWhat),

@@ -69,6 +69,7 @@ class CudaStep final : public Step {
   Buffer<float> y;                  // exact: [tokens][top_k][hidden]; partial: [FFN workers][tokens][hidden]
   Buffer<std::int32_t> tokens_out;  // [samples], pinned
   Buffer<float> logits_out;         // [samples][vocab], pinned; only when somebody observes
+  Parcel used;                      // partial: a bit for each FFN worker that returned something
   Ticket gated = 0;                 // experts may read
   int next_layer = 0;               // the first that has not run
 

@@ -215,7 +215,7 @@ Summary ThreadEngine::summary() {
   deliver_news();
   Summary summary = metrics_.summary();
   summary.host = "threads";
-  summary.device = device_.name();
+  summary.device = device_.name() + (device_.workers_are_virtual() ? ", virtual workers" : "");
   summary.plan_ns = pipeline::plan_time(scheduler_->plan_ns());
   return summary;
 }

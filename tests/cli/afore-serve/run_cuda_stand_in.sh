@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The CUDA device over its stand-in on the CPU answers as the processors do, with sums of rows and of workers, and says
+# what it is.
+plugin=$(dirname "$(command -v afore-serve)")/../lib/libafore_cuda_shim.so
+[[ -e $plugin ]] || { echo "no $plugin"; exit 77; }
+export AFORE_CUDA_PLUGIN=$plugin
+run() { afore-serve run --prompt "The harbour was quiet when" --max-tokens 6 --json "$@"; }
+ids() { jq -c 'select(.kind == "completion").token_ids' "$@"; }
+run --isa scalar > cpu
+run --device cuda --combine exact > exact
+run --device cuda --ffn-workers 3 --attention-workers 2 --tile-tokens 32 > partial
+cmp <(ids cpu) <(ids exact) && cmp <(ids cpu) <(ids partial) && ids cpu
+jq -r 'select(.kind == "summary").afore.device' exact
+for flags in "--tile-tokens 8" "--isa avx2" "--threads 2" "--host monolithic"; do
+  # shellcheck disable=SC2086  # flags are words
+  run --device cuda $flags 2>&1
+  echo "= $?"
+done

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# --device cuda, computed by the CPU stand-in for CUDA: what the independent float32 implementation says, up to the first
+# step whose two best tokens roundings to bf16 could swap.
+set -euo pipefail
+export AFORE_CUDA_PLUGIN=$(dirname "$(command -v afore-serve)")/../lib/libafore_cuda_shim.so
+golden=$AFORE_SOURCE_DIR/models/tiny/golden/reference.json
+jq -c '.[] | . as $g | ([$g.greedy_margin[] < 0.2] | index(true) // length) as $clear |
+  ([$clear, ($g.greedy_ids | length), 6] | min) as $n | select($n >= 4) |
+  {id: .text[:24], text, n: $n, want: .greedy_ids[:$n]}' "$golden" | head -n 3 > clear.jsonl
+jq -c '{id, prompt: .text, max_tokens: .n, ignore_eos: true}' clear.jsonl > prompts.jsonl
+jq -c '[.id, .want]' clear.jsonl | sort > want
+try() {
+  afore-serve run --prompts prompts.jsonl --device cuda --json "$@" > got
+  jq -c 'select(.kind == "completion") | [.id, .token_ids]' got | sort | cmp - want && echo "$(wc -l < want) texts: $*"
+}
+try
+jq -r 'select(.kind == "summary") | .device' got
+try --combine exact --attention-workers 2 --ffn-workers 3 --microbatches 2 --tile-tokens 32
+try --policy ideal --ffn-workers 3
+try --device auto
