@@ -9,6 +9,10 @@ constexpr int kThreads = 256;
 constexpr int kBlocksPerMultiprocessor = 8;  // all threads that fit, of 2048
 constexpr int kAtOnce = 4;                   // reads of a thread that are under way together
 
+struct alignas(16) Words16 {  // read by one instruction
+  std::uint32_t x, y, z, w;
+};
+
 __global__ void fill_kernel(std::uint16_t* out, std::size_t count, float scale) {
   for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
        i += std::size_t{gridDim.x} * kThreads) {
@@ -20,11 +24,11 @@ __global__ void fill_kernel(std::uint16_t* out, std::size_t count, float scale) 
   }
 }
 
-__global__ void read_kernel(const uint4* in, std::size_t count, std::uint32_t* sink) {
+__global__ void read_kernel(const Words16* in, std::size_t count, std::uint32_t* sink) {
   const std::size_t step = std::size_t{gridDim.x} * kThreads;
   std::uint32_t all = 0;
   for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count; i += step * kAtOnce) {
-    uint4 read[kAtOnce] = {};
+    Words16 read[kAtOnce] = {};
 #pragma unroll
     for (int k = 0; k < kAtOnce; ++k)
       if (i + k * step < count) read[k] = in[i + k * step];
@@ -47,7 +51,7 @@ void fill_bf16(std::uint16_t* out, std::size_t count, float scale, cudaStream_t 
 
 void read_all(const void* in, std::size_t bytes, int multiprocessors, std::uint32_t* sink, cudaStream_t stream) {
   AFORE_LAUNCH(read_kernel, dim3(static_cast<unsigned>(multiprocessors * kBlocksPerMultiprocessor)), dim3(kThreads), 0,
-               stream, static_cast<const uint4*>(in), bytes / sizeof(uint4), sink);
+               stream, static_cast<const Words16*>(in), bytes / sizeof(Words16), sink);
 }
 
 void launch_nothing(cudaStream_t stream) { AFORE_LAUNCH(nothing_kernel, dim3(1), dim3(32), 0, stream); }

@@ -128,7 +128,8 @@ std::string Report::table() const {
   std::string text;
   for (const auto& [name, value] : facts) text += fmt::format("# {}: {}\n", name, value);
   if (stand_in) text += "# stand-in: a CPU in a GPU's place. Nothing here is a measurement.\n";
-  text += "\n" + check_rows(*this);
+  text += "\n";
+  text += check_rows(*this);
   text += fmt::format("\n{:<10} {:<50} {:>9} {:>9} {:<7} {:>5}  {}\n", "section", "figure", "median", "p95", "unit",
                       "n", "goal; note");
   for (const Figure& figure : figures) text += row(figure, stand_in);
