@@ -1,7 +1,8 @@
 #pragma once
 // Holds streams of any GPU back until everything that is to begin together is enqueued: the time that the host needs
-// for that is then in no measurement.
-#include <atomic>
+// for that is then in no measurement. A gate that nobody opens in time opens by itself.
+#include <condition_variable>
+#include <mutex>
 
 #include "device/cuda/lane.h"
 #include "device/cuda/transfer_event.h"
@@ -30,10 +31,14 @@ class StartGate {
   };
 
  private:
+  static void wait_until_open(void* gate);  // on a thread of CUDA's
+
   const int gpu_;
   Lane lane_;
   Event passed_;
-  std::atomic<bool> open_ = true;
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  bool open_ = true;
 };
 
 }  // namespace afore::device::cuda
