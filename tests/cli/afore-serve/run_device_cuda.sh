@@ -13,8 +13,7 @@ try() {
   afore-serve run --prompts prompts.jsonl --device cuda --json "$@" > got
   jq -c 'select(.kind == "completion") | [.id, .token_ids]' got | sort | cmp - want && echo "$(wc -l < want) texts: $*"
 }
-try
-jq -r 'select(.kind == "summary") | .device' got
-try --combine exact --attention-workers 2 --ffn-workers 3 --microbatches 2 --tile-tokens 32
+try --ffn-workers 2
 try --policy ideal --ffn-workers 3
-try --device auto
+echo '# auto finds it, and says nothing'
+afore-serve run --prompt x --max-tokens 1 --device auto --json | jq -r '.. | .device? // empty'
