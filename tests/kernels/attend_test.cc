@@ -4,7 +4,9 @@
 #include <limits>
 #include <vector>
 
-#include "attention_scene.h"
+#include "bounds.h"
+#include "guarded_scene.h"
+#include "support.h"
 
 namespace afore::kernels {
 namespace {
@@ -30,16 +32,6 @@ std::vector<std::uint16_t> prefill(const Scene& scene, const std::vector<QueryRu
   return out.values();
 }
 
-// A score is a sum of dim products along a chain of dim / 4 + 4 roundings, each at most 2^-24 of the sum of the
-// products' sizes, which is at most sqrt(dim) * 2 with |q| <= 2, |k| <= 1. It moves a weight by that factor, above and
-// below the line; beside it stand the exponential (2^-23), the sum of weights and that of values (a rounding each
-// position of a chain of 16 and each page and chunk). Then both sides are rounded to bf16, 2^-8 each.
-double error_bound(const AttentionShape& shape, std::int32_t positions, double expected) {
-  const double score = (shape.head_dim / 4 + 4) * 2 * std::sqrt(shape.head_dim);
-  const double sums = 40 + positions / 8.0;
-  return (2 * score + sums) * 0x1p-24 * 2 + std::abs(expected) * 0x1p-7;
-}
-
 void expect_as_twin(const Scene& scene, const std::vector<std::uint16_t>& out) {
   const std::vector<std::int32_t> tokens = scene.all_tokens();
   std::vector<std::uint16_t> expected(scene.out_size());
@@ -48,7 +40,7 @@ void expect_as_twin(const Scene& scene, const std::vector<std::uint16_t>& out) {
   const std::size_t row = static_cast<std::size_t>(scene.shape.heads) * scene.shape.head_dim;
   for (std::size_t i = 0; i < out.size(); ++i)
     ASSERT_NEAR(float_of(out[i]), float_of(expected[i]),
-                error_bound(scene.shape, scene.position[i / row] + 1, float_of(expected[i])))
+                attend_bound(scene.shape, scene.position[i / row] + 1, float_of(expected[i])))
         << "token " << i / row << ", element " << i % row;
 }
 

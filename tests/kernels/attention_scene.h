@@ -5,10 +5,9 @@
 #include <random>
 #include <vector>
 
+#include "inputs.h"
 #include "kernels/attention.h"
 #include "kernels/bf16.h"
-#include "memory.h"
-#include "support.h"
 
 namespace afore::kernels {
 
@@ -74,21 +73,5 @@ inline Scene make_scene(const AttentionShape& shape, const std::vector<Span>& sl
         }
   return scene;
 }
-
-// A scene in memory that notices what is outside it.
-struct Guarded {
-  Memory<std::int32_t> slice, position, pages, pages_begin;
-  Memory<std::uint16_t> cache;
-  Memory<float> q;
-
-  explicit Guarded(const Scene& scene)
-      : slice(scene.slice),
-        position(scene.position),
-        pages(scene.pages),
-        pages_begin(scene.pages_begin),
-        cache(scene.cache),
-        q(scene.q) {}
-  TokenPlaces places() const { return {slice.data(), position.data(), pages.data(), pages_begin.data()}; }
-};
 
 }  // namespace afore::kernels

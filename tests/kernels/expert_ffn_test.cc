@@ -1,37 +1,18 @@
-// The grouped FFN against its twin. Sums of K products in float32 differ from the twin's, which are exact up to one
-// rounding, by rounding errors that are independent: at most kErrors * sqrt(K) * 2^-24 * sum |x w|. Devices may cut off
-// where the shim rounds, and add 16 products at a time, which is what the factor 4 leaves room for. bf16 results may
-// round to neighbours: 2^-7 of them more.
+// The grouped FFN against its twin.
 #include "kernels/expert_ffn.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "bounds.h"
 #include "memory.h"
 #include "support.h"
 
 namespace afore::kernels {
 namespace {
 
-constexpr double kErrors = 4;
 constexpr std::uint16_t kUntouched = 0x1234;
-
-double bound_of(std::int64_t k, double sum_of_sizes) {
-  return kErrors * std::sqrt(static_cast<double>(k)) * 0x1p-24 * sum_of_sizes;
-}
-
-double sum_of_sizes(const std::uint16_t* x, const std::uint16_t* w, std::int64_t k) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < k; ++i)
-    sum += std::abs(static_cast<double>(float_of(x[i])) * static_cast<double>(float_of(w[i])));
-  return sum;
-}
-double dot(const std::uint16_t* x, const std::uint16_t* w, std::int64_t k) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < k; ++i) sum += static_cast<double>(float_of(x[i])) * static_cast<double>(float_of(w[i]));
-  return sum;
-}
 
 std::size_t size_of(std::int64_t rows, std::int64_t columns) { return static_cast<std::size_t>(rows * columns); }
 
@@ -87,10 +68,7 @@ void expect_h(const Experts& experts, const Tiles& work, const Memory<std::uint1
       for (std::int64_t i = 0; i < intermediate; ++i) {
         const std::uint16_t *x = xs.data() + r * hidden, *gate = experts.gate(tile.slot) + i * hidden,
                             *up = experts.up(tile.slot) + i * hidden;
-        const double g = dot(x, gate, hidden), u = dot(x, up, hidden), silu = g / (1 + std::exp(-g));
-        const double g_error = 1.1 * bound_of(hidden, sum_of_sizes(x, gate, hidden));  // the slope of silu is below 1.1
-        const double u_error = bound_of(hidden, sum_of_sizes(x, up, hidden));
-        const double bound = g_error * std::abs(u) + (std::abs(silu) + g_error) * u_error + 0x1p-7 * std::abs(silu * u);
+        const double bound = gate_up_bound(x, gate, up, hidden);
         const std::size_t at = size_of(r, intermediate) + static_cast<std::size_t>(i);
         ASSERT_NEAR(float_of(h[at]), float_of(expected[at]), bound) << "row " << r << " column " << i;
       }
@@ -101,7 +79,7 @@ void expect_sums(const std::uint16_t* x, const std::uint16_t* w, std::int64_t ro
                  const float* y, const float* expected) {
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t i = 0; i < n; ++i)
-      ASSERT_NEAR(y[r * n + i], expected[r * n + i], bound_of(k, sum_of_sizes(x + r * k, w + i * k, k)) + 1e-30)
+      ASSERT_NEAR(y[r * n + i], expected[r * n + i], product_bound(x + r * k, w + i * k, k))
           << "row " << r << " column " << i;
 }
 

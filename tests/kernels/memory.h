@@ -1,18 +1,15 @@
 #pragma once
-// Memory that notices what is outside it, and inputs.
+// Memory that notices what is outside it.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <limits>
 #include <span>
 #include <vector>
 
-#include "kernels/bf16.h"
-#include "kernels/gpu.h"
+#include "inputs.h"
 
 namespace afore::kernels {
 
@@ -61,45 +58,5 @@ class Memory {
   std::byte* map_;
   T* data_;
 };
-
-// The same numbers for the same seed everywhere.
-class Numbers {
- public:
-  explicit Numbers(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {  // splitmix64
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-  }
-  std::int32_t below(std::int32_t end) { return static_cast<std::int32_t>(next() % static_cast<std::uint64_t>(end)); }
-  // In [-1, 1), a multiple of 2^-23.
-  float signed_unit() { return static_cast<float>(next() >> 40) * 0x1p-23f - 1.0f; }
-
-  std::vector<float> floats(std::size_t count, float scale = 1) {
-    std::vector<float> values(count);
-    for (float& v : values) v = signed_unit() * scale;
-    return values;
-  }
-  std::vector<std::uint16_t> bf16s(std::size_t count, float scale = 1) {
-    std::vector<std::uint16_t> values(count);
-    for (std::uint16_t& v : values) v = bf16_of(signed_unit() * scale);
-    return values;
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-template <class A, class B>
-bool same_bytes(const A& a, const B& b) {
-  const auto a_bytes = std::as_bytes(std::span(std::data(a), std::size(a)));
-  const auto b_bytes = std::as_bytes(std::span(std::data(b), std::size(b)));
-  return std::ranges::equal(a_bytes, b_bytes);
-}
-
-inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
-inline constexpr std::uint16_t kBf16NaN = 0x7fc0;
 
 }  // namespace afore::kernels

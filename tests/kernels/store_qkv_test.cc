@@ -3,7 +3,9 @@
 #include <cmath>
 #include <vector>
 
-#include "attention_scene.h"
+#include "bounds.h"
+#include "guarded_scene.h"
+#include "support.h"
 
 namespace afore::kernels {
 namespace {
@@ -51,27 +53,21 @@ void store_as_twin(const Scene& scene, const QkvWeights& weights, Inputs& in) {
                   in.q.data(), in.cache.data());
 }
 
-// With norms the mean of squares is off by at most (dim / 32 + 6) * 2^-24 of itself, and a rotated number by 4
-// roundings of the larger of the two it is made of: below 2^-19 of a head's largest number. Keys may then round to the
-// step beside.
 void expect_as_twin(const Scene& scene, const Inputs& got, const Inputs& expected, bool exact) {
   const std::size_t dim = scene.shape.head_dim;
   for (std::size_t begin = 0; begin < got.q.size(); begin += dim) {
     float most = 0;
     for (std::size_t d = 0; d < dim; ++d) most = std::max(most, std::abs(expected.q[begin + d]));
     for (std::size_t d = 0; d < dim; ++d)
-      ASSERT_NEAR(got.q[begin + d], expected.q[begin + d], exact ? 0 : most * 0x1p-19f) << begin + d;
+      ASSERT_NEAR(got.q[begin + d], expected.q[begin + d], exact ? 0 : query_bound(most)) << begin + d;
   }
   std::size_t different = 0;
   for (std::size_t i = 0; i < got.cache.size(); ++i) {
     if (got.cache[i] == expected.cache[i]) continue;
     ++different;
-    // Numbers about 0, where two products cancel, have errors of many of their own steps.
-    ASSERT_NEAR(float_of(got.cache[i]), float_of(expected.cache[i]),
-                std::abs(float_of(expected.cache[i])) * 0x1p-7f + 0x1p-17f)
-        << i;
+    ASSERT_NEAR(float_of(got.cache[i]), float_of(expected.cache[i]), cache_bound(float_of(expected.cache[i]))) << i;
   }
-  EXPECT_LE(different, exact ? 0 : 2 + got.cache.size() / 200);
+  EXPECT_LE(different, exact ? 0 : most_beside(got.cache.size()));
 }
 
 TEST(StoreQkv, IsTheTwins) {

@@ -4,10 +4,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <random>
 #include <string>
-#include <vector>
 
+#include "inputs.h"
 #include "kernels/gpu.h"
 
 namespace afore::kernels {
@@ -20,14 +19,6 @@ inline void for_schedules(const std::function<void()>& body) {
     body();
   }
   shim::set_schedule(0);
-}
-
-// In [-size, size), the same everywhere.
-inline std::vector<float> random_floats(std::size_t count, std::uint64_t seed, float size) {
-  std::mt19937_64 random(seed);
-  std::vector<float> values(count);
-  for (float& value : values) value = size * (static_cast<float>(random() >> 40) * 0x1p-23f - 1);
-  return values;
 }
 
 }  // namespace afore::kernels
