@@ -3,6 +3,7 @@
 #include "device/copy_bench.h"
 #include "device/ffn_grid.h"
 #include "device/overlap_bench.h"
+#include "util/error.h"
 
 namespace afore::device {
 namespace {

@@ -261,8 +261,8 @@ void add_overlap(CLI::App& app, const std::vector<std::string>& arguments) {
   examples(*sub, {{"Which windows hide the copy of an expert of a small model",
                    "afore-migrate overlap -q --model afore-tiny --tokens 8,64 -n 5"},
                   {"Three experts for each receiver, for a program",
-                   "afore-migrate overlap -q --hidden 512 --intermediate 256 --copies 3 -n 5 --json \\\n"
-                   "  > overlap.json"}});
+                   "afore-migrate overlap -q --hidden 512 --intermediate 256 --copies 3 -n 5 \\\n"
+                   "  --json > overlap.json"}});
   sub->final_callback([&app, &arguments, flags] {
     refuse_flags_before_command(app, "overlap");
     run_overlap(*flags, arguments);
