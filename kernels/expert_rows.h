@@ -18,13 +18,13 @@ struct Share {
 
 // One attention worker's step as an FFN worker sees it.
 struct Part {
-  const std::uint16_t* x = nullptr;          // [tokens][hidden] bf16
-  const std::int32_t* counts = nullptr;      // [experts]
-  const std::int32_t* begin = nullptr;       // [experts + 1]
-  const std::int32_t* sorted = nullptr;      // [tokens * top_k]
-  const float* weights = nullptr;            // [tokens][top_k]
-  std::int32_t* row_of_pair = nullptr;       // [tokens * top_k], this worker's: its row, or -1
-  float* out = nullptr;                      // exact: [tokens][top_k][hidden]; partial: [tokens][hidden], this worker's
+  const std::uint16_t* x = nullptr;      // [tokens][hidden] bf16
+  const std::int32_t* counts = nullptr;  // [experts]
+  const std::int32_t* begin = nullptr;   // [experts + 1]
+  const std::int32_t* sorted = nullptr;  // [tokens * top_k]
+  const float* weights = nullptr;        // [tokens][top_k]
+  std::int32_t* row_of_pair = nullptr;   // [tokens * top_k], this worker's: its row, or -1
+  float* out = nullptr;                  // exact: [tokens][top_k][hidden]; partial: [tokens][hidden], this worker's
   std::int32_t tokens = 0;
 };
 
@@ -36,9 +36,9 @@ struct Tile {  // consecutive rows of one expert
   std::int32_t slot = 0, row = 0, rows = 0;
 };
 
-struct WorkCounts {  // in device memory
-  std::int32_t shares = 0;              // given
-  std::int32_t rows = 0, tiles = 0;     // by list_work
+struct WorkCounts {                  // in device memory
+  std::int32_t shares = 0;           // given
+  std::int32_t rows = 0, tiles = 0;  // by list_work
 };
 
 // Bounds of a launch: nothing on the device may exceed them (kernels stop at them).
@@ -49,8 +49,8 @@ struct WorkBounds {
 };
 
 // Fills counts->rows and ->tiles, tiles (each share cut into tiles of tile_tokens, the last one shorter) and rows, and
-// each part's row_of_pair. Shares, rows, tiles and a part's tokens beyond the bounds are left out. A share's rows beyond
-// its expert's occurrences are {-1, -1}: gathered as zeros, and scattered nowhere.
+// each part's row_of_pair. Shares, rows, tiles and a part's tokens beyond the bounds are left out. A share's rows
+// beyond its expert's occurrences are {-1, -1}: gathered as zeros, and scattered nowhere.
 void list_work(const Part* parts, const Share* shares, WorkCounts* counts, const WorkBounds& bounds,
                std::int32_t tile_tokens, Row* rows, Tile* tiles, cudaStream_t stream);
 

@@ -18,9 +18,9 @@ inline constexpr std::int32_t kMostExperts = 1024, kMostTopK = 32;
 
 // All pointers are of the stream's device.
 // logits: [tokens][experts] float32. bias: [experts] or null, for the choice only. ids, weights: [tokens][top_k], best
-// first by the score that chooses, equal ones by the lower id. *not_finite becomes 1 when a logit is not finite; ids are
-// in range even then. Device and twin agree bit for bit: softmax's sum is one of 32 sums of every 32nd expert, halved.
-// Chosen beyond those that compete is expert 0.
+// first by the score that chooses, equal ones by the lower id. *not_finite becomes 1 when a logit is not finite; ids
+// are in range even then. Device and twin agree bit for bit: softmax's sum is one of 32 sums of every 32nd expert,
+// halved. Chosen beyond those that compete is expert 0.
 void gate(const GateRule& rule, const float* logits, const float* bias, std::int32_t tokens, std::int32_t* ids,
           float* weights, std::int32_t* not_finite, cudaStream_t stream);
 
