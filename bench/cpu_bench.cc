@@ -233,7 +233,7 @@ std::vector<float> noise(std::size_t count, double deviation = 1) {
 }
 
 void print_attention(Isa isa, AttentionShape shape, int sequences, int positions, const Options& options) {
-  const int pages_each = (positions + device::kPageTokens - 1) / kPageTokens;
+  const int pages_each = (positions + device::kPageTokens - 1) / device::kPageTokens;
   const std::vector<float> values = noise(static_cast<std::size_t>(sequences * pages_each * shape.page_floats()));
   const Pages memory(values.size() * sizeof(float), options.small_pages);
   std::memcpy(memory.data(), values.data(), values.size() * sizeof(float));
