@@ -11,6 +11,8 @@
 
 namespace afore::device {
 
+inline constexpr int kCudaTileTokens = 16;  // where nobody says another: at decode an expert has few rows
+
 class Plugin {
  public:
   virtual ~Plugin() = default;

@@ -73,6 +73,7 @@ struct TransferOptions {
   int workers = 2;
   int worker_threads = 1;              // that each worker computes with, on the host
   const volatile int* stop = nullptr;  // ends a series of rounds early when it becomes non-zero
+  int tile_tokens = 0;                 // M tile of the expert FFN, one of the device's; 0: its usual one
 };
 
 class Transfers {

@@ -128,7 +128,7 @@ void run_calibrate(const CalibrateFlags& flags, const std::vector<std::string>& 
   // Everything that can be wrong with the command line comes before the first measurement.
   const bool with_ffn = flags.shape.given();
   const device::ExpertSizes sizes = with_ffn ? expert_sizes(flags.shape) : device::ExpertSizes{};
-  const Sweep sweep = resolve(flags.sweep, flags.threads);
+  const Sweep sweep = resolve(flags.sweep, flags.threads, flags.shape.tile_tokens);
   if (sweep.sizes.size() < 2)
     throw Error(ErrorKind::usage, "calibrate needs at least two sizes to fit a line through",
                 "raise -e to at least -b times -f");

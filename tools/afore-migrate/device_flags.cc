@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "common/cli.h"
+#include "device/cpu/packed.h"
 #include "device/plugin.h"
 #include "host/host_transfers.h"
 #include "util/error.h"
@@ -52,13 +53,23 @@ std::string readable_bytes(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
 }
 
+[[noreturn]] void refuse_tile(int tile_tokens, const char* hint) {
+  throw Error(ErrorKind::usage, fmt::format("--tile-tokens {}: not a tile of the device", tile_tokens), hint);
+}
+
 std::unique_ptr<device::Transfers> open_transfers(const std::string& device, const device::TransferOptions& options) {
   if (device != "cpu") {
     const std::string why = device::why_no_cuda();
-    if (why.empty()) return device::cuda_plugin().open_transfers(options);
+    if (why.empty()) {
+      if (options.tile_tokens != 0 && !device::cuda_plugin().is_tile(options.tile_tokens))
+        refuse_tile(options.tile_tokens, "16, 32 or 64 on GPUs");
+      return device::cuda_plugin().open_transfers(options);
+    }
     if (device == "cuda") throw Error(ErrorKind::io, why, "--device cpu measures this machine's memory");
     note("measuring on cpu: " + why);
   }
+  if (options.tile_tokens != 0 && options.tile_tokens != device::cpu::kTileTokens)
+    refuse_tile(options.tile_tokens, "leave it out: 8 on processors");
   return std::make_unique<host::HostTransfers>(options);
 }
 
@@ -76,13 +87,16 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags) {
           "Seconds after which the run ends with what it has, exit 1; 0: no limit", 0, 1'000'000);
 }
 
-OpenDevice open_device(const DeviceFlags& flags, std::int64_t workers, std::int64_t worker_threads) {
+OpenDevice open_device(const DeviceFlags& flags, std::int64_t workers, std::int64_t worker_threads,
+                       std::int64_t tile_tokens) {
   OpenDevice open;
   open.paths = parse_paths(flags.paths);
   open.stop = catch_interrupts();
   if (flags.time_limit_s > 0) limit_time(flags.time_limit_s);
-  open.transfers =
-      open_transfers(flags.device, {static_cast<int>(workers), static_cast<int>(worker_threads), open.stop});
+  open.transfers = open_transfers(flags.device, {.workers = static_cast<int>(workers),
+                                                 .worker_threads = static_cast<int>(worker_threads),
+                                                 .stop = open.stop,
+                                                 .tile_tokens = static_cast<int>(tile_tokens)});
   const std::vector<CopyPath> there = open.transfers->paths();
   if (open.paths.empty()) open.paths = there;
   for (const CopyPath path : open.paths)

@@ -24,7 +24,9 @@ struct OpenDevice {
   const volatile int* stop = nullptr;  // set by signals and by -T, which begins to count here
 };
 // Error{usage} for a device that this build or machine has not, and for paths that it has not.
-OpenDevice open_device(const DeviceFlags& flags, std::int64_t workers, std::int64_t worker_threads);
+// `tile_tokens`: of the expert FFN, 0 for the device's usual one.
+OpenDevice open_device(const DeviceFlags& flags, std::int64_t workers, std::int64_t worker_threads,
+                       std::int64_t tile_tokens = 0);
 
 // Error{usage} unless each path's workers have memory for `bytes_per_worker`, with the flag that asked for it in front.
 void check_memory(const OpenDevice& device, double bytes_per_worker, const std::string& flag, const std::string& hint);

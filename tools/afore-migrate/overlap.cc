@@ -48,7 +48,7 @@ Plan resolve(const OverlapFlags& flags) {
   plan.tokens = parse_int_list(flags.tokens, "--tokens");
   if (plan.tokens.empty() || plan.tokens.front() < 1)
     throw Error(ErrorKind::usage, "--tokens: each window has at least 1 token per expert");
-  plan.device = open_device(flags.device, flags.workers, flags.threads);
+  plan.device = open_device(flags.device, flags.workers, flags.threads, flags.shape.tile_tokens);
   const device::Transfers& transfers = *plan.device.transfers;
   plan.info = transfers.info(plan.device.paths.front());
   const double slots = static_cast<double>(device::overlap_slots(plan.options)) *

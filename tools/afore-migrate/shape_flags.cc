@@ -31,6 +31,9 @@ void add_shape_flags(CLI::App& app, ShapeFlags& flags) {
       ->type_name("NAME|FILE");
   add_int(app, "--hidden", flags.hidden, "Hidden size of an expert, over --model's", 1, kMaxSize);
   add_int(app, "--intermediate", flags.intermediate, "Intermediate size of an expert, over --model's", 1, kMaxSize);
+  add_int(app, "--tile-tokens", flags.tile_tokens, "Rows of a tile: 8 on cpu; 16, 32 or 64 on cuda (default 16)", 1,
+          1 << 20)
+      ->default_str("");
 }
 
 device::ExpertSizes expert_sizes(const ShapeFlags& flags) {

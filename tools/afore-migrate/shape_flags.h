@@ -1,5 +1,5 @@
 #pragma once
-// The sizes of an expert.
+// The sizes of an expert, and the tile of its FFN.
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@ namespace afore::cli {
 
 struct ShapeFlags {
   std::string model;
-  std::int64_t hidden = 0, intermediate = 0;  // 0 = not given
+  std::int64_t hidden = 0, intermediate = 0, tile_tokens = 0;  // 0 = not given
   bool given() const { return !model.empty() || hidden > 0 || intermediate > 0; }
 };
 void add_shape_flags(CLI::App& app, ShapeFlags& flags);

@@ -33,7 +33,7 @@ device::CopyPattern resolve_pattern(const std::string& pattern, std::int64_t wor
   return device::CopyPattern::pairs;
 }
 
-Sweep resolve(const SweepFlags& flags, std::int64_t worker_threads) {
+Sweep resolve(const SweepFlags& flags, std::int64_t worker_threads, std::int64_t tile_tokens) {
   Sweep sweep;
   sweep.min_bytes = parse_bytes(flags.min_bytes);
   sweep.step_factor = flags.step_factor;
@@ -48,7 +48,7 @@ Sweep resolve(const SweepFlags& flags, std::int64_t worker_threads) {
   sweep.options.check = flags.check != 0;
   sweep.options.seed = static_cast<std::uint64_t>(flags.seed);
   sweep.options.max_bytes = max_bytes;
-  sweep.device = open_device(flags.device, flags.workers, worker_threads);
+  sweep.device = open_device(flags.device, flags.workers, worker_threads, tile_tokens);
   const device::Transfers& transfers = *sweep.device.transfers;
   const std::string flag = "-e " + flags.max_bytes, hint = "use a smaller -e or fewer --workers";
   // First in floating point: the product of a huge -e must not wrap round to a small one.

@@ -38,7 +38,7 @@ struct Sweep {
 };
 
 // Checks the flags against each other and against the memory there is. Error{usage}. `worker_threads`: for FFN.
-Sweep resolve(const SweepFlags& flags, std::int64_t worker_threads = 1);
+Sweep resolve(const SweepFlags& flags, std::int64_t worker_threads = 1, std::int64_t tile_tokens = 0);
 
 struct PathResult {
   device::CopyPath path = device::CopyPath::host;

@@ -31,8 +31,6 @@ std::int64_t default_kv_tokens(const ModelSpec& model, std::int64_t workers, std
   return std::clamp<std::int64_t>(fits, batch::kKvBlockTokens, kMost) / batch::kKvBlockTokens * batch::kKvBlockTokens;
 }
 
-constexpr std::int64_t kCudaTileTokens = 16;  // at decode an expert has few rows
-
 bool on_cuda(const RunFlags& flags) { return flags.device == "cuda"; }
 
 // auto is settled, and what only one of the devices knows is refused on the other.
@@ -54,7 +52,7 @@ void settle_device(RunFlags& flags) {
 
 cli::Setup run_setup(RunFlags& flags, const nn::ModelConfig& config) {
   std::int64_t& tile = flags.planning.tile_tokens;
-  if (tile == kAbsent) tile = on_cuda(flags) ? kCudaTileTokens : device::cpu::kTileTokens;
+  if (tile == kAbsent) tile = on_cuda(flags) ? device::kCudaTileTokens : device::cpu::kTileTokens;
   if (on_cuda(flags) ? !device::cuda_plugin().is_tile(static_cast<int>(tile)) : tile != device::cpu::kTileTokens)
     throw Error(ErrorKind::usage, fmt::format("--tile-tokens {}: not a tile of --device {}", tile, flags.device),
                 on_cuda(flags) ? "16, 32 or 64" : "leave it out: 8");

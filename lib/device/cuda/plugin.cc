@@ -23,7 +23,9 @@ class CudaPlugin final : public Plugin {
   std::unique_ptr<Transfers> open_transfers(const TransferOptions& options) override {
     const FoundGpus found = find_gpus();
     if (found.gpus.empty()) throw Error(ErrorKind::io, found.why_none);
-    return std::make_unique<CudaTransfers>(found, options);
+    TransferOptions settled = options;
+    if (settled.tile_tokens == 0) settled.tile_tokens = kCudaTileTokens;
+    return std::make_unique<CudaTransfers>(found, settled);
   }
 };
 

@@ -14,7 +14,6 @@ namespace afore::device::cuda {
 namespace {
 
 constexpr std::int64_t kSlotAlignBytes = 256;  // as the kernels want experts
-constexpr std::int64_t kTileTokens = 64;       // the tile that plans assume where nobody says another
 // Rounds that are enqueued before the host looks whether it is to stop.
 constexpr std::int64_t kRoundsAtOnce = 256;
 constexpr const char* kHint = "use smaller sizes, fewer experts or fewer --workers";
@@ -184,7 +183,7 @@ std::optional<std::vector<std::vector<double>>> CudaTransfers::time_rounds(std::
 
 // --- FFN, and copies beside it
 
-std::int64_t CudaTransfers::tile_tokens() const { return kTileTokens; }
+std::int64_t CudaTransfers::tile_tokens() const { return options_.tile_tokens; }
 
 std::int64_t CudaTransfers::expert_bytes(const ExpertSizes& sizes) const {
   return std::int64_t{3} * sizes.hidden * sizes.intermediate * 2;
@@ -233,7 +232,7 @@ MixTimes CudaTransfers::run(const Mix& mix) {
   for (int w = 0; w < mix.ffn_workers; ++w)
     worker(w).ffn->set_work({worker(w).arena.data(), stride_bytes(slot_bytes_),
                              static_cast<std::int32_t>(sizes_.hidden), static_cast<std::int32_t>(sizes_.intermediate)},
-                            mix.experts, mix.tokens, static_cast<std::int32_t>(kTileTokens));
+                            mix.experts, mix.tokens, options_.tile_tokens);
   std::vector<Sent> sent;
   {
     StartGate::Shut gate(gate_);
