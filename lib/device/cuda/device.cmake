@@ -2,7 +2,7 @@
 # machines and tests without a GPU. Only nn, util, core and what of device both sides share goes in.
 include(GNUInstallDirs)
 set(AFORE_CUDA_DEVICE attention_worker.cc buffer.cc check.cc device.cc expert_worker.cc gpus.cc lane.cc parcel.cc
-  plugin.cc shapes.cc step.cc topology.cc uploader.cc weights.cc)
+  partial_sums.cc plugin.cc shapes.cc step.cc topology.cc uploader.cc weights.cc)
 set_target_properties(afore_nn afore_device PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 
@@ -27,5 +27,9 @@ endfunction()
 afore_cuda_device(cuda_shim afore_kernels_shim)
 if(AFORE_HAVE_CUDA)
   afore_cuda_device(cuda afore_kernels_cuda)
+  if(TARGET afore_cuda_nccl)
+    target_compile_definitions(afore_cuda PRIVATE AFORE_HAVE_NCCL)
+    target_link_libraries(afore_cuda PUBLIC afore_cuda_nccl)
+  endif()
   install(TARGETS afore_cuda_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
