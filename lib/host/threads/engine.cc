@@ -97,10 +97,20 @@ ThreadEngine::~ThreadEngine() { stop(); }
 
 void ThreadEngine::stop() {
   stopping_.store(true, std::memory_order_release);
+  if (in_flight()) device_.abort("the run was stopped");  // what hangs would never be joined
   if (timer_) timer_->stop();
   scheduler_->stop();
   for (const auto& node : attention_) node->stop();
   for (const auto& node : ffn_) node->stop();
+}
+
+bool ThreadEngine::in_flight() {
+  {
+    const std::lock_guard lock(flights_mutex_);
+    if (!flights_.empty()) return true;
+  }
+  const std::lock_guard lock(serve_mutex_);
+  return sampled_ != awaited_;
 }
 
 std::thread ThreadEngine::start(const std::string& name, std::function<void()> body) {
