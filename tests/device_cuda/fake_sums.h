@@ -68,6 +68,10 @@ class FakeSumGroup final : public SumGroup {
     if (fate == FakeSums::Fate::never_ends) hang();
     if (fate == FakeSums::Fate::breaks) abort("rank 1 broke");
     add(parts, total);
+    // One rank is far behind the others.
+    for (int i = 0; i < kLag; ++i)
+      cudaLaunchHostFunc(
+          streams_[order[0]], [](void*) {}, nullptr);
     for (const std::size_t r : order) {
       wait(streams_[r], gpus_[0], streams_[0]);
       copy(parts[r].receive, gpus_[r], total, parts[r].count, streams_[r]);
@@ -144,6 +148,8 @@ class FakeSumGroup final : public SumGroup {
       order.insert(order.begin() + static_cast<std::ptrdiff_t>(rng_.below(i + 1)), i);
     return order;
   }
+
+  static constexpr int kLag = 200;
 
   FakeSums& sums_;
   const std::size_t index_;
