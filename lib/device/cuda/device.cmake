@@ -27,7 +27,7 @@ endfunction()
 afore_cuda_device(cuda_shim afore_kernels_shim)
 if(AFORE_HAVE_CUDA)
   afore_cuda_device(cuda afore_kernels_cuda)
-  if(TARGET afore_cuda_nccl)
+  if(TARGET afore_cuda_nccl)  # else FFN workers return partial outputs to the attention worker's GPU
     target_compile_definitions(afore_cuda PRIVATE AFORE_HAVE_NCCL)
     target_link_libraries(afore_cuda PUBLIC afore_cuda_nccl)
   endif()
