@@ -8,7 +8,7 @@
 // is enqueued by the same worker. What a device enqueues ahead of the host's knowledge (a whole layer, from combine to
 // the next gate and beyond), it orders by itself.
 //
-// Each object is used by one thread at a time, different objects at once.
+// Each object is used by one thread at a time, different objects at once; Device::abort() comes from any.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -104,6 +104,10 @@ class Device {
   // Every expert of `layers`, readable by all workers, for plans that own no slots: place = ordinal of the layer *
   // experts + expert. Error{usage} where the device's workers cannot share memory.
   virtual void load_everywhere(std::span<const int> layers) = 0;
+
+  // Ends what waits for other workers, from any thread, at any time: such waits throw Error{io} with `why`, or return
+  // though what they waited for means nothing. The device and its workers are of no use afterwards.
+  virtual void abort(const std::string& /*why*/) noexcept {}
 };
 
 }  // namespace afore::device

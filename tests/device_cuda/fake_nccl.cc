@@ -31,6 +31,7 @@ extern "C" {
 
 const char* ncclGetErrorString(ncclResult_t) { return "a fake error"; }
 const char* ncclGetLastError(ncclComm_t) { return "its\ncause"; }
+ncclResult_t ncclGetUniqueId(ncclUniqueId*) { return called("id"); }
 ncclResult_t ncclGroupStart() { return called("start"); }
 ncclResult_t ncclGroupEnd() { return called("end"); }
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int, ncclUniqueId, int rank, ncclConfig_t* config) {
@@ -72,6 +73,5 @@ cudaError_t cudaSetDevice(int device) {
   fake.calls.push_back("device" + std::to_string(device));
   return device == fake.bad_device ? cudaErrorDevicesUnavailable : cudaSuccess;
 }
-cudaError_t cudaStreamQuery(cudaStream_t) { return fake.streams_ready ? cudaSuccess : cudaErrorNotReady; }
 const char* cudaGetErrorString(cudaError_t) { return "a fake CUDA error"; }
 }

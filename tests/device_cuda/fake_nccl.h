@@ -24,7 +24,6 @@ struct FakeNccl {
   std::function<ncclResult_t(int rank)> state = [](int) { return ncclSuccess; };
   std::atomic<int> looks = 0;  // at a communicator's state
   std::atomic<int> use_after_free = 0;
-  std::atomic<bool> streams_ready = true;
 };
 extern FakeNccl fake;
 

@@ -15,7 +15,7 @@ namespace {
 using Calls = std::vector<std::string>;
 using std::chrono::milliseconds;
 constexpr milliseconds kLong{60'000}, kShort{20};
-const std::vector<LocalRank> kRanks = {{2, 1}, {3, 5}};
+const std::vector<LocalRank> kRanks = {{2, 1}, {3, 5}}, kProcess = {{0, 4}, {1, 2}};
 
 class Group : public ::testing::Test {
  protected:
@@ -27,7 +27,6 @@ class Group : public ::testing::Test {
     fake.state = [](int) { return ncclSuccess; };
     fake.looks = 0;
     fake.use_after_free = 0;
-    fake.streams_ready = true;
   }
   ~Group() override { EXPECT_EQ(fake.use_after_free, 0); }
 
@@ -55,6 +54,14 @@ TEST_F(Group, BeginsAndEndsAsOneGroup) {
   { const NcclGroup group(ncclUniqueId{}, 4, kRanks, kLong); }
   EXPECT_EQ(fake.calls, (Calls{"start", "device1", "init2", "device5", "init3", "end", "device0", "start", "finalize2",
                                "finalize3", "end", "destroy2", "destroy3"}));
+}
+
+TEST_F(Group, IsMadeOfOneProcess) {
+  { const auto group = make_nccl_group(kProcess); }
+  EXPECT_EQ(fake.calls, (Calls{"id", "start", "device4", "init0", "device2", "init1", "end", "device0", "start",
+                               "finalize0", "finalize1", "end", "destroy0", "destroy1"}));
+  fake.result = [](const std::string& call) { return call == "id" ? ncclSystemError : ncclSuccess; };
+  EXPECT_EQ(error_of([] { make_nccl_group(kProcess); }), "NCCL: an id for a group: a fake error (its?cause)");
 }
 
 TEST_F(Group, WaitsForRanksInOtherProcesses) {
@@ -111,7 +118,7 @@ TEST_F(Group, ASumThatIsNeverMadeEndsTheGroup) {
   const std::string why = "call 1 did not get its turn in time: call 0 was not made";
   EXPECT_EQ(error_of([&] { group->all_reduce(1, parts(1), kShort); }), why);
   EXPECT_EQ(error_of([&] { group->all_reduce(0, parts(1), kLong); }), why);
-  EXPECT_EQ(error_of([&] { group->wait({}, kLong); }), why);
+  EXPECT_EQ(error_of([&] { group->check(); }), why);
   EXPECT_EQ(fake.calls, (Calls{"abort2", "abort3"}));
 }
 
@@ -124,20 +131,17 @@ TEST_F(Group, ASumThatFailsEndsTheGroup) {
   EXPECT_EQ(fake.calls, (Calls{"start", "sum1:2", "end", "abort2", "abort3"}));
 }
 
-TEST_F(Group, WhatAPeerBreaksIsSeenWhileWaiting) {
+TEST_F(Group, WhatBreaksOnAPeerIsSeenByALook) {
   const auto group = made();
-  fake.streams_ready = false;
-  fake.state = [](int rank) { return rank == 3 && fake.looks > 50 ? ncclRemoteError : ncclSuccess; };
-  const cudaStream_t stream = nullptr;
-  EXPECT_EQ(error_of([&] { group->wait({&stream, 1}, kLong); }), "NCCL: rank 3: a fake error (its?cause)");
-}
-
-TEST_F(Group, AStreamThatDoesNotEndIsAnErrorAtTheDeadline) {
-  const auto group = made();
-  const cudaStream_t stream = nullptr;
-  group->wait({&stream, 1}, kLong);
-  fake.streams_ready = false;
-  EXPECT_EQ(error_of([&] { group->wait({&stream, 1}, kShort); }), "sums under way did not end within 0.02 s");
+  group->check();
+  fake.state = [](int rank) { return rank == 2 ? ncclInProgress : ncclSuccess; };
+  group->check();
+  EXPECT_EQ(fake.calls, Calls{});
+  fake.state = [](int rank) { return rank == 3 ? ncclRemoteError : ncclSuccess; };
+  const std::string why = "NCCL: rank 3: a fake error (its?cause)";
+  EXPECT_EQ(error_of([&] { group->check(); }), why);
+  EXPECT_EQ(error_of([&] { group->check(); }), why);
+  EXPECT_EQ(error_of([&] { group->all_reduce(0, parts(1), kLong); }), why);
   EXPECT_EQ(fake.calls, (Calls{"abort2", "abort3"}));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "device/cuda/check.h"
 #include "device/cuda/gpus.h"
@@ -35,11 +36,12 @@ AttentionWorker::Scratch::Scratch(int gpu)
       tiles(qkv.place()) {}
 
 AttentionWorker::AttentionWorker(const StepPlace& place, const nn::ModelConfig& config, const AttentionWeights& weights,
-                                 const DeviceOptions& options)
+                                 const DeviceOptions& options, PartialSums* sums)
     : place_(place),
       config_(config),
       weights_(weights),
       options_(options),
+      sums_(sums),
       shape_(attention_shape(config)),
       rule_(gate_rule(config)),
       page_count_(options.kv_budget_tokens / kPageTokens),
@@ -84,7 +86,8 @@ void AttentionWorker::begin(Step& any) {
   for (const Slice& slice : step.slices) pages_.extend(*slice.pages, slice.first + slice.tokens);
   step.counts.assign(static_cast<std::size_t>(rule_.experts), 0);
   if (step.token_ids.empty()) return;
-  step.grow(rule_, config_.hidden, options_.combine == Combine::exact ? rule_.top_k : options_.ffn_workers);
+  const bool exact = options_.combine == Combine::exact;
+  step.grow(rule_, config_.hidden, exact ? rule_.top_k : sums_ != nullptr ? 1 : options_.ffn_workers);
   step.send_input(config_.max_positions);
   step.tokens_out.grow(lane_, step.input.samples);
   if (observer_) step.logits_out.grow(lane_, std::int64_t{step.input.samples} * config_.vocab);
@@ -169,25 +172,41 @@ Ticket AttentionWorker::to_gate(Step& any, int layer) {
   return step.gated;
 }
 
+const float* AttentionWorker::shared_of(const CudaStep& step) const {
+  return config_.shared_intermediate > 0 ? step.shared.data() : nullptr;
+}
+
+// Of all FFN workers, summed on the way.
+void AttentionWorker::add_sum(CudaStep& step, const std::vector<bool>& used) {
+  const std::int64_t count = step.tokens() * config_.hidden;
+  sums_->sum(step, used, count);
+  use(place_.gpu);
+  kernels::add(step.residual.data(), step.y.data(), count, lane_.stream());
+  if (const float* shared = shared_of(step)) kernels::add(step.residual.data(), shared, count, lane_.stream());
+}
+
+// Of each FFN worker, as it wrote it here.
+void AttentionWorker::add_sums(CudaStep& step, const std::vector<bool>& used) {
+  const std::int64_t words = (options_.ffn_workers + 31) / 32;
+  step.used.open(lane_, Parcel::bytes_of<std::uint32_t>(words));
+  std::uint32_t* bits = nullptr;
+  std::uint32_t* const to = step.used.add<std::uint32_t>(words, bits);
+  std::fill_n(to, words, 0u);
+  for (std::size_t w = 0; w < used.size(); ++w) to[w / 32] |= static_cast<std::uint32_t>(used[w]) << w % 32;
+  step.used.send(lane_);
+  kernels::combine_partial(step.y.data(), bits, options_.ffn_workers, shared_of(step), step.count(), config_.hidden,
+                           step.residual.data(), lane_.stream());
+}
+
 void AttentionWorker::combine(Step& any, const std::vector<bool>& used) {
   CudaStep& step = static_cast<CudaStep&>(any);
   if (step.token_ids.empty()) return;
   use(place_.gpu);
-  const float* const shared = config_.shared_intermediate > 0 ? step.shared.data() : nullptr;
-  if (options_.combine == Combine::exact) {
-    kernels::combine_exact(step.routed().weights, step.y.data(), shared, step.count(), rule_.top_k, config_.hidden,
-                           step.residual.data(), lane_.stream());
-  } else {
-    const std::int64_t words = (options_.ffn_workers + 31) / 32;
-    step.used.open(lane_, Parcel::bytes_of<std::uint32_t>(words));
-    std::uint32_t* bits = nullptr;
-    std::uint32_t* const to = step.used.add<std::uint32_t>(words, bits);
-    std::fill_n(to, words, 0u);
-    for (std::size_t w = 0; w < used.size(); ++w) to[w / 32] |= static_cast<std::uint32_t>(used[w]) << w % 32;
-    step.used.send(lane_);
-    kernels::combine_partial(step.y.data(), bits, options_.ffn_workers, shared, step.count(), config_.hidden,
-                             step.residual.data(), lane_.stream());
-  }
+  if (options_.combine == Combine::exact)
+    kernels::combine_exact(step.routed().weights, step.y.data(), shared_of(step), step.count(), rule_.top_k,
+                           config_.hidden, step.residual.data(), lane_.stream());
+  else if (sums_ != nullptr) add_sum(step, used);
+  else add_sums(step, used);
   check_launches("combining what experts returned");
 }
 
@@ -224,7 +243,13 @@ Ticket AttentionWorker::sample(Step& any) {
 
 void AttentionWorker::wait(Ticket ticket) {
   use(place_.gpu);
-  lane_.wait(ticket);
+  if (sums_ == nullptr) {
+    lane_.wait(ticket);
+  } else {
+    // Where a rank fails, a sum under way may never end.
+    for (sums_->check(); !lane_.done(ticket); sums_->check()) std::this_thread::yield();
+    sums_->check();
+  }
   while (!told_.empty() && told_.front().ticket <= ticket) {
     const Told told = told_.front();
     told_.pop_front();

@@ -3,16 +3,16 @@
 // next gate, and the shared experts behind it.
 #include <deque>
 
-#include "device/cuda/step.h"
+#include "device/cuda/partial_sums.h"
 #include "device/cuda/weights.h"
 
 namespace afore::device::cuda {
 
 class AttentionWorker final : public Attention {
  public:
-  // `config` and `weights` must outlive it.
+  // `config`, `weights` and `sums` must outlive it. `sums`: null where FFN workers return their outputs to this GPU.
   AttentionWorker(const StepPlace& place, const nn::ModelConfig& config, const AttentionWeights& weights,
-                  const DeviceOptions& options);
+                  const DeviceOptions& options, PartialSums* sums);
 
   PagePool& pages() override { return pages_; }
   std::unique_ptr<Step> make_step() override { return std::make_unique<CudaStep>(place_, lane_); }
@@ -42,6 +42,9 @@ class AttentionWorker final : public Attention {
   void grow_scratch(const CudaStep& step);
   void attention(CudaStep& step, int layer);
   void gate(CudaStep& step, int layer);
+  const float* shared_of(const CudaStep& step) const;  // what the layer's shared experts add; null: there are none
+  void add_sum(CudaStep& step, const std::vector<bool>& used);
+  void add_sums(CudaStep& step, const std::vector<bool>& used);
   void mlp(CudaStep& step, int layer);
   void dense_layers(CudaStep& step, int end);  // those before `end` that have not run
   void head(CudaStep& step);
@@ -52,6 +55,7 @@ class AttentionWorker final : public Attention {
   const nn::ModelConfig& config_;
   const AttentionWeights& weights_;
   const DeviceOptions options_;
+  PartialSums* const sums_;
   const kernels::AttentionShape shape_;
   const kernels::GateRule rule_;
   const std::int64_t page_count_;

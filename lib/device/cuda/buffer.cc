@@ -7,9 +7,15 @@
 
 namespace afore::device::cuda {
 
+std::mutex& gpu_memory_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 Memory::Memory(const Place& place, std::size_t bytes) : bytes_(bytes), host_(place.host) {
   if (bytes == 0) return;
   use(place.gpu);
+  const std::lock_guard lock(gpu_memory_mutex());
   void* data = nullptr;
   const cudaError_t code = place.host ? cudaHostAlloc(&data, bytes, cudaHostAllocPortable) : cudaMalloc(&data, bytes);
   if (code != cudaSuccess)
@@ -23,6 +29,7 @@ Memory::Memory(const Place& place, std::size_t bytes) : bytes_(bytes), host_(pla
 
 Memory::~Memory() {
   if (data_ == nullptr) return;
+  const std::lock_guard lock(gpu_memory_mutex());
   if (host_) cudaFreeHost(data_);
   else cudaFree(data_);
 }

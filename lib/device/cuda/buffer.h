@@ -2,6 +2,7 @@
 // Memory of a GPU, or of the host where every GPU reaches it.
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <utility>
 
 #include "device/cuda/lane.h"
@@ -14,6 +15,10 @@ struct Place {
   const char* what = "";  // "memory for experts", as errors say it
   const char* hint = "";  // what to make smaller
 };
+
+// Held while memory is taken or given back. CUDA may wait then for all that GPUs have to do, so whoever puts work on
+// several GPUs whose parts wait for each other holds it too until all parts are there.
+std::mutex& gpu_memory_mutex();
 
 // Owns `bytes` bytes, not initialised. Freed when the GPU is idle.
 class Memory {

@@ -20,7 +20,7 @@ std::vector<int> used_gpus(const std::vector<int>& found, const Topology& topolo
 }  // namespace
 
 CudaDevice::CudaDevice(const FoundGpus& found, const nn::ModelConfig& config, const nn::ModelTensors& tensors,
-                       const DeviceOptions& options)
+                       const DeviceOptions& options, const SumGroupMaker& make_group)
     : model_(found.model),
       config_(config),
       tensors_(tensors),
@@ -35,16 +35,34 @@ CudaDevice::CudaDevice(const FoundGpus& found, const nn::ModelConfig& config, co
     use(gpu);
     check(kernels::prepare_expert_ffn(), "preparing kernels");
   }
+  if (options.combine == Combine::partial && !topology_.shared && make_group) make_sums(make_group);
+}
+
+void CudaDevice::make_sums(const SumGroupMaker& make_group) {
+  std::vector<Lane*> ffn;
+  for (const int place : topology_.ffn)
+    ffn.push_back(&sum_lanes_.emplace_back(gpus_[static_cast<std::size_t>(place)], Lane::Kind::compute));
+  for (const int place : topology_.attention)
+    sums_.push_back(std::make_unique<PartialSums>(make_group, gpus_[static_cast<std::size_t>(place)], ffn));
 }
 
 std::string CudaDevice::name() const {
-  return gpus_.size() == 1 ? fmt::format("cuda ({})", model_) : fmt::format("cuda ({} x {})", gpus_.size(), model_);
+  if (gpus_.size() == 1) return fmt::format("cuda ({})", model_);
+  return fmt::format("cuda ({} x {}{})", gpus_.size(), model_, sums_.empty() ? "" : ", all-reduce");
+}
+
+void CudaDevice::abort(const std::string& why) noexcept {
+  for (const auto& sums : sums_) sums->abort(why);
 }
 
 std::unique_ptr<Attention> CudaDevice::make_attention(int worker) {
   const auto place = static_cast<std::size_t>(topology_.attention.at(static_cast<std::size_t>(worker)));
   if (!weights_[place]) weights_[place] = std::make_unique<AttentionWeights>(gpus_[place], config_, tensors_);
-  return std::make_unique<AttentionWorker>(StepPlace{gpus_[place], peers_, gpus_}, config_, *weights_[place], options_);
+  StepPlace step{gpus_[place], peers_, gpus_, {}};
+  if (!sums_.empty())
+    for (Lane& lane : sum_lanes_) step.sums.push_back(&lane);
+  return std::make_unique<AttentionWorker>(step, config_, *weights_[place], options_,
+                                           sums_.empty() ? nullptr : sums_[static_cast<std::size_t>(worker)].get());
 }
 
 std::unique_ptr<ExpertWorker> CudaDevice::make_experts(int worker, std::int64_t slots) {

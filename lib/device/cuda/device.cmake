@@ -1,7 +1,8 @@
 # The CUDA device, twice: as a plugin over the CUDA runtime, and over its stand-in on the CPU (kernels/shim), for
 # machines and tests without a GPU. Only nn, util, core and what of device both sides share goes in.
 set(AFORE_CUDA_DEVICE attention_worker.cc buffer.cc check.cc device.cc expert_worker.cc gpus.cc lane.cc parcel.cc
-  plugin.cc shapes.cc start_gate.cc step.cc topology.cc transfer_event.cc transfer_ffn.cc transfers.cc uploader.cc weights.cc)
+  partial_sums.cc plugin.cc shapes.cc start_gate.cc step.cc topology.cc transfer_event.cc transfer_ffn.cc transfers.cc
+  uploader.cc weights.cc)
 set_target_properties(afore_nn afore_device PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 
@@ -26,6 +27,10 @@ endfunction()
 afore_cuda_device(cuda_shim afore_kernels_shim)
 if(AFORE_HAVE_CUDA)
   afore_cuda_device(cuda afore_kernels_cuda)
+  if(TARGET afore_cuda_nccl)  # else FFN workers return partial outputs to the attention worker's GPU
+    target_compile_definitions(afore_cuda PRIVATE AFORE_HAVE_NCCL)
+    target_link_libraries(afore_cuda PUBLIC afore_cuda_nccl)
+  endif()
   # Where tools look for it. Not in packages: what it links is not in Debian.
   install(TARGETS afore_cuda_plugin LIBRARY DESTINATION lib/afore COMPONENT cuda EXCLUDE_FROM_ALL)
 endif()

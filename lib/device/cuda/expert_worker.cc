@@ -66,10 +66,16 @@ std::vector<std::byte> CudaExperts::read(std::int64_t slot) {
   return bytes;
 }
 
+PartialOutput* CudaExperts::partial_of(CudaStep& step) const {
+  return step.partial.empty() ? nullptr : &step.partial[static_cast<std::size_t>(worker_)];
+}
+
 kernels::Part CudaExperts::part_of(CudaStep& step, std::int32_t* row_of_pair) const {
   const Routed& from = step.for_experts();
-  const std::int64_t mine = options_.combine == Combine::exact ? 0 : worker_ * step.tokens() * config_.hidden;
-  return {from.x, from.counts, from.begin, from.sorted, from.weights, row_of_pair, step.y.data() + mine, step.count()};
+  float* to = step.y.data();
+  if (const PartialOutput* mine = partial_of(step)) to = mine->rows.data();
+  else if (options_.combine == Combine::partial) to += worker_ * step.tokens() * config_.hidden;
+  return {from.x, from.counts, from.begin, from.sorted, from.weights, row_of_pair, to, step.count()};
 }
 
 // Plans own slots, or none.
@@ -143,12 +149,17 @@ Ticket CudaExperts::run(std::span<Step* const> parts, std::span<const RowShare> 
   parts_.clear();
   for (Step* part : parts)  // without tokens, it has none of any expert either
     if (part->tokens() > 0) parts_.push_back(static_cast<CudaStep*>(part));
-  for (CudaStep* part : parts_) part->lane().order(compute_.stream(), part->gated);
+  for (CudaStep* part : parts_) {
+    part->lane().order(compute_.stream(), part->gated);
+    if (const PartialOutput* mine = partial_of(*part)) mine->sums->order(compute_.stream(), mine->summed);
+  }
   if (&store == &store_)
     for (const RowShare& share : shares)
       copies_.order(compute_.stream(), slots_[static_cast<std::size_t>(share.slot)].arrives);
   compute(send_work(parts_, shares), store.arena());
   const Ticket ticket = compute_.record();
+  for (CudaStep* part : parts_)
+    if (PartialOutput* mine = partial_of(*part)) mine->computes = &compute_, mine->written = ticket;
   if (&store == &store_)
     for (const RowShare& share : shares) slots_[static_cast<std::size_t>(share.slot)].read = ticket;
   return ticket;

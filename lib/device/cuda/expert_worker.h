@@ -46,6 +46,7 @@ class CudaExperts final : public ExpertWorker {
     kernels::WorkBounds bounds;
   };
   Work send_work(std::span<CudaStep* const> parts, std::span<const RowShare> shares);
+  PartialOutput* partial_of(CudaStep& step) const;  // null: outputs go to the attention worker's GPU
   kernels::Part part_of(CudaStep& step, std::int32_t* row_of_pair) const;
   const ExpertStore& store_of(std::span<const RowShare> shares) const;
   void compute(const Work& work, const kernels::ExpertArena& arena);

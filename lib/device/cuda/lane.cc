@@ -67,9 +67,14 @@ void Lane::order(cudaStream_t later, Ticket ticket) {
 }
 
 void Lane::wait_for_all() {
+  Ticket last = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    last = last_;
+  }
   check(cudaStreamSynchronize(stream_), "waiting for a GPU");
   const std::lock_guard lock(mutex_);
-  done_ = last_;
+  done_ = std::max(done_, last);
 }
 
 }  // namespace afore::device::cuda

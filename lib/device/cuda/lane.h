@@ -1,6 +1,6 @@
 #pragma once
-// A stream and the tickets of what was enqueued on it. Enqueued on by one thread at a time; wait(), done() and order()
-// may come from any.
+// A stream and the tickets of what was enqueued on it. Enqueued on by one thread at a time; what waits or orders may
+// come from any.
 #include <array>
 #include <mutex>
 
@@ -26,7 +26,7 @@ class Lane {
   bool done(Ticket ticket);
   // What is enqueued on `later` from now on runs when the ticket's work is done.
   void order(cudaStream_t later, Ticket ticket);
-  void wait_for_all();
+  void wait_for_all();  // that was enqueued before
 
  private:
   // So many tickets may be under way; a further one waits for the oldest.

@@ -14,7 +14,7 @@
 namespace afore::device::cuda {
 namespace {
 
-constexpr NcclGroup::Timeout kGoodbye{5'000};
+constexpr NcclGroup::Timeout kWelcome{60'000}, kGoodbye{5'000};
 // A sum is put onto its streams in some tens of microseconds: a few looks without a pause find that.
 constexpr int kEagerLooks = 200;
 constexpr std::chrono::microseconds kPause{200};
@@ -25,25 +25,25 @@ constexpr std::chrono::microseconds kPause{200};
   throw Error(ErrorKind::io, fmt::format("NCCL: {}: {}{}", what, ncclGetErrorString(result), detail));
 }
 
-void check(const std::string& what, ncclResult_t result) {
+void must(const std::string& what, ncclResult_t result) {
   if (result != ncclSuccess && result != ncclInProgress) fail(what, result);
 }
 
-void check(const std::string& what, cudaError_t result) {
+void must(const std::string& what, cudaError_t result) {
   if (result != cudaSuccess) throw Error(ErrorKind::io, fmt::format("CUDA: {}: {}", what, cudaGetErrorString(result)));
 }
 
 // Calls `each` for all members in one NCCL group, which is closed also where a call in it throws.
 template <typename Members, typename Each>
 void as_one_group(const std::string& what, Members& members, const Each& each) {
-  check(what, ncclGroupStart());
+  must(what, ncclGroupStart());
   try {
     for (auto& member : members) each(member);
   } catch (...) {
     ncclGroupEnd();
     throw;
   }
-  check(what, ncclGroupEnd());
+  must(what, ncclGroupEnd());
 }
 
 void check_ranks(int world_size, std::span<const LocalRank> ranks) {
@@ -67,7 +67,7 @@ void check_ranks(int world_size, std::span<const LocalRank> ranks) {
 // The current device of the calling thread is what it was.
 class DeviceGuard {
  public:
-  DeviceGuard() { check("the current device", cudaGetDevice(&device_)); }
+  DeviceGuard() { must("the current device", cudaGetDevice(&device_)); }
   ~DeviceGuard() { cudaSetDevice(device_); }
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;
@@ -120,8 +120,8 @@ void NcclGroup::begin(const ncclUniqueId& id, int world_size) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   as_one_group("the group cannot begin", members_, [&](Member& member) {
-    check("a rank's device", cudaSetDevice(member.at.device));
-    check("the group cannot begin", ncclCommInitRankConfig(&member.comm, world_size, id, member.at.rank, &config));
+    must("a rank's device", cudaSetDevice(member.at.device));
+    must("the group cannot begin", ncclCommInitRankConfig(&member.comm, world_size, id, member.at.rank, &config));
   });
 }
 
@@ -153,23 +153,16 @@ void NcclGroup::enqueue(std::span<const SumPart> parts) {
   }
   as_one_group("a sum cannot begin", members_, [&](Member& member) {
     const SumPart& part = *by_member[static_cast<std::size_t>(&member - members_.data())];
-    check("a sum cannot begin",
-          ncclAllReduce(part.send, part.receive, part.count, ncclFloat, ncclSum, member.comm, part.stream));
+    must("a sum cannot begin",
+         ncclAllReduce(part.send, part.receive, part.count, ncclFloat, ncclSum, member.comm, part.stream));
   });
 }
 
-void NcclGroup::wait(std::span<const cudaStream_t> streams, Timeout timeout) {
-  const auto done = [&] {
-    if (!settled()) return false;
-    return std::all_of(streams.begin(), streams.end(), [](cudaStream_t stream) {
-      const cudaError_t result = cudaStreamQuery(stream);
-      if (result == cudaErrorNotReady) return false;
-      check("a stream of the group", result);
-      return true;
-    });
-  };
+void NcclGroup::check() {
   try {
-    wait_until(done, Clock::now() + timeout, fmt::format("sums under way did not end within {}", seconds(timeout)));
+    const std::lock_guard lock(mutex_);
+    if (const std::string why = turnstile_.broken(); !why.empty()) throw Error(ErrorKind::io, why);
+    settled();
   } catch (const std::exception& error) {
     abort(error.what());
     throw;
@@ -181,7 +174,7 @@ bool NcclGroup::settled() {
   bool all = true;
   for (const Member& member : members_) {
     ncclResult_t state = ncclSuccess;
-    check("the state of a rank", ncclCommGetAsyncError(member.comm, &state));
+    must("the state of a rank", ncclCommGetAsyncError(member.comm, &state));
     if (state != ncclSuccess && state != ncclInProgress) fail(fmt::format("rank {}", member.at.rank), state);
     all = all && state == ncclSuccess;
   }
@@ -207,7 +200,7 @@ void NcclGroup::finish() {
   {
     const std::lock_guard lock(mutex_);
     as_one_group("the group cannot end", members_,
-                 [](Member& member) { check("a rank cannot end", ncclCommFinalize(member.comm)); });
+                 [](Member& member) { must("a rank cannot end", ncclCommFinalize(member.comm)); });
   }
   wait_until([&] { return settled(); }, Clock::now() + kGoodbye, "the group did not end");
   const std::lock_guard lock(mutex_);
@@ -219,6 +212,12 @@ void NcclGroup::abort(const std::string& why) noexcept {
   const std::lock_guard lock(mutex_);
   for (Member& member : members_)
     if (ncclComm_t comm = std::exchange(member.comm, nullptr)) ncclCommAbort(comm);
+}
+
+std::unique_ptr<SumGroup> make_nccl_group(std::span<const LocalRank> ranks) {
+  ncclUniqueId id;
+  must("an id for a group", ncclGetUniqueId(&id));
+  return std::make_unique<NcclGroup>(id, static_cast<int>(ranks.size()), ranks, kWelcome);
 }
 
 }  // namespace afore::device::cuda

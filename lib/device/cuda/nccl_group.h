@@ -5,61 +5,32 @@
 // NCCL has one rank per GPU: two ranks on one GPU are impossible. Ranks of this process with equal devices are refused
 // before NCCL is called; of other processes only NCCL knows, and its "Duplicate GPU detected" becomes the Error.
 //
-// Communicators are non-blocking, so no call here waits longer than its timeout. Whatever fails (Error{io}, with NCCL's
-// own text) breaks the group for good: everything under way ends, and every call, on any thread, throws the first
-// reason. Peers in other processes notice only by their own timeouts, or by a reason that the caller brings them.
-#include <cuda_runtime.h>
+// Communicators are non-blocking, so no call here waits longer than its timeout. Errors have NCCL's own text. Peers in
+// other processes notice only by their own timeouts, or by a reason that the caller brings them.
 #include <nccl.h>
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <mutex>
-#include <span>
-#include <string>
 #include <vector>
 
+#include "device/cuda/sum_group.h"
 #include "device/cuda/turnstile.h"
 
 namespace afore::device::cuda {
 
-struct LocalRank {
-  int rank;
-  int device;  // as cudaSetDevice takes it
-};
-
-// One rank's part in a sum. `send` and `receive` are on the rank's device and may be the same; they stay untouched by
-// others until `stream` has passed the sum.
-struct SumPart {
-  int rank;
-  cudaStream_t stream;
-  const float* send;
-  float* receive;
-  std::size_t count;  // of floats, the same on all ranks
-};
-
-class NcclGroup {
+class NcclGroup final : public SumGroup {
  public:
-  using Timeout = std::chrono::milliseconds;
-
   // Returns when all ranks, in all processes, have come with the same id. Error{usage} for ranks or devices that make
   // no group.
   NcclGroup(const ncclUniqueId& id, int world_size, std::span<const LocalRank> ranks, Timeout timeout);
   // Waits a while for work under way to end; behind that, or in a broken group, aborts it.
-  ~NcclGroup();
+  ~NcclGroup() override;
   NcclGroup(const NcclGroup&) = delete;
   NcclGroup& operator=(const NcclGroup&) = delete;
 
-  // Puts a sum over all ranks onto the streams, as one NCCL group, with a part for each rank of this process.
-  // `sequence` counts the group's sums 0, 1, 2, ... alike in every process: a call waits until those before it are
-  // made, so that threads may call in any order and every rank still has the same one.
-  void all_reduce(std::uint64_t sequence, std::span<const SumPart> parts, Timeout timeout);
-
-  // Returns when the streams have done all they were given. Where a peer has died, cudaStreamSynchronize would not.
-  void wait(std::span<const cudaStream_t> streams, Timeout timeout);
-
-  // Breaks the group, from any thread, also while others are in a call.
-  void abort(const std::string& why) noexcept;
+  // As one NCCL group.
+  void all_reduce(std::uint64_t sequence, std::span<const SumPart> parts, Timeout timeout) override;
+  void check() override;
+  void abort(const std::string& why) noexcept override;
 
  private:
   struct Member {

@@ -9,6 +9,12 @@
 namespace afore::device::cuda {
 namespace {
 
+#ifdef AFORE_HAVE_NCCL
+constexpr auto make_group = make_nccl_group;
+#else
+constexpr std::nullptr_t make_group = nullptr;
+#endif
+
 class CudaPlugin final : public Plugin {
  public:
   std::string unavailable() const override { return find_gpus().why_none; }
@@ -18,7 +24,7 @@ class CudaPlugin final : public Plugin {
                                const DeviceOptions& options) override {
     const FoundGpus found = find_gpus();
     if (found.gpus.empty()) throw Error(ErrorKind::io, found.why_none);
-    return std::make_unique<CudaDevice>(found, config, tensors, options);
+    return std::make_unique<CudaDevice>(found, config, tensors, options, make_group);
   }
   std::unique_ptr<Transfers> open_transfers(const TransferOptions& options) override {
     const FoundGpus found = find_gpus();

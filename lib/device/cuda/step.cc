@@ -58,7 +58,7 @@ Routed routed_at(std::byte* base, std::int64_t tokens, std::int32_t experts, std
 CudaStep::CudaStep(const StepPlace& place, Lane& lane)
     : residual({place.gpu, false, kWhat, kHint}),
       shared({place.gpu, false, kWhat, kHint}),
-      y({place.gpu, !place.peers, kWhat, kHint}),
+      y({place.gpu, !place.peers && place.sums.empty(), kWhat, kHint}),
       tokens_out({place.gpu, true, kWhat, kHint}),
       logits_out({place.gpu, true, kWhat, kHint}),
       used(place.gpu, kWhat),
@@ -66,7 +66,9 @@ CudaStep::CudaStep(const StepPlace& place, Lane& lane)
       lane_(lane),
       parcel_(place.gpu, kWhat),
       routed_memory_({place.gpu, false, kWhat, kHint}),
-      told_memory_({place.gpu, true, kWhat, kHint}) {}
+      told_memory_({place.gpu, true, kWhat, kHint}) {
+  for (Lane* sums : place.sums) partial.push_back({Buffer<float>({sums->gpu(), false, kWhat, kHint}), sums});
+}
 
 // Whoever still reads it, if a run was broken off.
 CudaStep::~CudaStep() {
@@ -78,6 +80,8 @@ CudaStep::~CudaStep() {
 
 void CudaStep::grow(const kernels::GateRule& gate, std::int32_t hidden, std::int64_t y_rows) {
   const std::int64_t rows = tokens();
+  for (PartialOutput& part : partial) part.rows.grow(*part.sums, rows * hidden);
+  use(place_.gpu);
   residual.grow(lane_, rows * hidden);
   shared.grow(lane_, rows * hidden);
   y.grow(lane_, rows * y_rows * hidden);

@@ -2,6 +2,7 @@
 // An attention worker's part of a step, as GPUs have it. FFN workers on other GPUs reach what they read and write:
 // where GPUs read each other's memory it stays on the attention worker's GPU, else a copy of what experts read lies in
 // pinned memory of the host, and so do the rows that they return.
+#include <deque>
 #include <vector>
 
 #include "device/cuda/parcel.h"
@@ -44,6 +45,16 @@ struct StepPlace {
   int gpu = 0;
   bool peers = true;  // every FFN worker's GPU reaches this one's memory
   std::vector<int> gpus;
+  std::vector<Lane*> sums;  // of FFN workers, where each adds up its partial outputs on its own GPU; else none
+};
+
+// What an FFN worker returns of a step, on its own GPU.
+struct PartialOutput {
+  Buffer<float> rows;        // [tokens][hidden]
+  Lane* sums = nullptr;      // where it is summed
+  Ticket summed = 0;         // of `sums`: the last sum has read it
+  Lane* computes = nullptr;  // where it is computed
+  Ticket written = 0;        // of `computes`: it is there
 };
 
 class CudaStep final : public Step {
@@ -65,13 +76,15 @@ class CudaStep final : public Step {
   const Routed& told() const { return told_; }  // pinned; counts and not_finite alone with peers
 
   StepInput input;
-  Buffer<float> residual, shared;   // [tokens][hidden]
-  Buffer<float> y;                  // exact: [tokens][top_k][hidden]; partial: [FFN workers][tokens][hidden]
-  Buffer<std::int32_t> tokens_out;  // [samples], pinned
-  Buffer<float> logits_out;         // [samples][vocab], pinned; only when somebody observes
-  Parcel used;                      // partial: a bit for each FFN worker that returned something
-  Ticket gated = 0;                 // experts may read
-  int next_layer = 0;               // the first that has not run
+  Buffer<float> residual, shared;  // [tokens][hidden]
+  // exact: [tokens][top_k][hidden]; partial: [FFN workers][tokens][hidden], or their sum.
+  Buffer<float> y;
+  std::deque<PartialOutput> partial;  // by FFN worker, where they return it on their own GPUs
+  Buffer<std::int32_t> tokens_out;    // [samples], pinned
+  Buffer<float> logits_out;           // [samples][vocab], pinned; only when somebody observes
+  Parcel used;                        // partial: a bit for each FFN worker that returned something
+  Ticket gated = 0;                   // experts may read
+  int next_layer = 0;                 // the first that has not run
 
  private:
   const StepPlace place_;

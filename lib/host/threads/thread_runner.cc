@@ -26,11 +26,16 @@ std::unique_ptr<device::Device> open_device(const LoadedModel& model, const Thre
 
 ThreadRunner::ThreadRunner(const LoadedModel& model, const ThreadOptions& options,
                            const pipeline::PlannerOptions& planner, const ThreadSink& sink, TextSink text)
+    : ThreadRunner(model, options, planner, sink, std::move(text), open_device(model, options)) {}
+
+ThreadRunner::ThreadRunner(const LoadedModel& model, const ThreadOptions& options,
+                           const pipeline::PlannerOptions& planner, const ThreadSink& sink, TextSink text,
+                           std::unique_ptr<device::Device> device)
     : ModelRunner(model, static_cast<int>(options.cluster.microbatches),
                   static_cast<int>(options.cluster.attention_workers), std::move(text)),
       moe_layers_(options.model.moe_layers),
       microbatches_(static_cast<std::size_t>(options.cluster.microbatches)),
-      device_(open_device(model, options)),
+      device_(std::move(device)),
       engine_(std::make_unique<ThreadEngine>(options, *device_, planner, held_back(sink))) {}
 
 // The sink hears of things in the order in which they came, each when its step is over.

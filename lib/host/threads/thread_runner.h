@@ -11,6 +11,9 @@ class ThreadRunner final : public ModelRunner {
   // `model` outlives it. Returns when experts are loaded.
   ThreadRunner(const LoadedModel& model, const ThreadOptions& options, const pipeline::PlannerOptions& planner,
                const ThreadSink& sink, TextSink text);
+  // On a device that is made already.
+  ThreadRunner(const LoadedModel& model, const ThreadOptions& options, const pipeline::PlannerOptions& planner,
+               const ThreadSink& sink, TextSink text, std::unique_ptr<device::Device> device);
 
   Nanos now() const override { return engine_->now(); }
   Nanos copying_ns() const override { return engine_->copying_ns(); }
