@@ -1,11 +1,11 @@
 // A run on threads whose sums hang or break ends with one error, and with all of its threads.
+#include <thread>
+
 #include "../host/real_model.h"
 #include "device/cuda/device.h"
 #include "fake_sums.h"
 #include "kernels/shim/schedule.h"
 #include "kernels/shim/settings.h"
-
-#include <thread>
 
 namespace afore::host {
 namespace {

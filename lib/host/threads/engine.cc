@@ -1,8 +1,6 @@
 // The engine's life, its targets and its output; messages.cc has what the nodes tell each other through it.
 #include "host/threads/engine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -30,14 +28,9 @@ SharedRing make_ring(const RingOptions& options) {
   return {SharedMemory("afore-plans", SharedRing::memory_bytes(options)), options};
 }
 
-std::string text_of(std::exception_ptr error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "what was thrown is no std::exception";
-  }
+[[noreturn]] void throw_late(const std::string& what, Nanos deadline_ns) {
+  throw Error(ErrorKind::io, what + " did not end within " + std::to_string(deadline_ns / 1'000'000) + " ms",
+              "a worker hangs, or the machine is far too slow for this load (--deadline-s)");
 }
 
 constexpr auto kLookEvery = std::chrono::milliseconds(20);  // at signals
@@ -97,7 +90,7 @@ ThreadEngine::~ThreadEngine() { stop(); }
 
 void ThreadEngine::stop() {
   stopping_.store(true, std::memory_order_release);
-  if (in_flight()) device_.abort("the run was stopped");  // what hangs would never be joined
+  if (in_flight()) device_.abort("the run was stopped");  // failed, late or cut short: what hangs would not be joined
   if (timer_) timer_->stop();
   scheduler_->stop();
   for (const auto& node : attention_) node->stop();
@@ -130,15 +123,6 @@ void ThreadEngine::fail(std::exception_ptr error) {
   }
   stopping_.store(true, std::memory_order_release);
   serve_changed_.notify_all();
-  device_.abort(text_of(error));  // the last: whoever it frees sees that the run is over
-}
-
-void ThreadEngine::fail_late(const std::string& what) {
-  const Error late(ErrorKind::io, fmt::format("{} did not end within {} ms", what, options_.deadline_ns / 1'000'000),
-                   "a worker hangs, or the machine is far too slow for this load (--deadline-s)");
-  stopping_.store(true, std::memory_order_release);
-  device_.abort(late.what());  // or the threads could not be joined
-  throw late;
 }
 
 void ThreadEngine::throw_failure() {
@@ -200,7 +184,8 @@ bool ThreadEngine::wait_sampled(int microbatch, const RunLimits& limits) {
     throw_failure();
     deliver_news();
     if (limits.reached(now())) return false;
-    if (now() >= deadline_ns) fail_late(fmt::format("microbatch {}: its step", microbatch));
+    if (now() >= deadline_ns)
+      throw_late("microbatch " + std::to_string(microbatch) + ": its step", options_.deadline_ns);
   }
 }
 
@@ -212,7 +197,7 @@ void ThreadEngine::drain() {
                                       [this] { return failure_ || !copying(); });
   }
   throw_failure();
-  if (!in_time) fail_late("copies of experts: the last of them");
+  if (!in_time) throw_late("copies of experts: the last of them", options_.deadline_ns);
 }
 
 void ThreadEngine::wait_until(Nanos at_ns, const RunLimits& limits) {

@@ -112,7 +112,6 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   bool copying();
   void fail(std::exception_ptr error);
   bool in_flight();
-  [[noreturn]] void fail_late(const std::string& what);
   void throw_failure();
   void tell(std::function<void()> news);  // for deliver_news()
 
