@@ -15,15 +15,15 @@ _afore_migrate() {
     ':-b' | ':--minbytes' | ':-e' | ':--maxbytes' | ':-f' | ':--stepfactor' | ':-n' | ':--iters' | ':-w' | ':--warmup_iters' | ':-c' | ':--check' | ':--workers' | ':--seed' | ':--path' | ':-T' | ':--timeout' | ':--min-bw' | ':-J' | ':--json_file') ;;
     'overlap:--pattern') words='pairs fanout' ;;
     'overlap:--device') words='cpu cuda auto' ;;
-    'overlap:--model' | 'overlap:--hidden' | 'overlap:--intermediate' | 'overlap:--tokens' | 'overlap:--experts' | 'overlap:--copies' | 'overlap:--workers' | 'overlap:--threads' | 'overlap:-n' | 'overlap:--iters' | 'overlap:-w' | 'overlap:--warmup_iters' | 'overlap:--seed' | 'overlap:--path' | 'overlap:-T' | 'overlap:--timeout' | 'overlap:-J' | 'overlap:--json_file') ;;
+    'overlap:--model' | 'overlap:--hidden' | 'overlap:--intermediate' | 'overlap:--tile-tokens' | 'overlap:--tokens' | 'overlap:--experts' | 'overlap:--copies' | 'overlap:--workers' | 'overlap:--threads' | 'overlap:-n' | 'overlap:--iters' | 'overlap:-w' | 'overlap:--warmup_iters' | 'overlap:--seed' | 'overlap:--path' | 'overlap:-T' | 'overlap:--timeout' | 'overlap:-J' | 'overlap:--json_file') ;;
     'calibrate:--pattern') words='pairs fanout' ;;
     'calibrate:--device') words='cpu cuda auto' ;;
-    'calibrate:-b' | 'calibrate:--minbytes' | 'calibrate:-e' | 'calibrate:--maxbytes' | 'calibrate:-f' | 'calibrate:--stepfactor' | 'calibrate:-n' | 'calibrate:--iters' | 'calibrate:-w' | 'calibrate:--warmup_iters' | 'calibrate:-c' | 'calibrate:--check' | 'calibrate:--workers' | 'calibrate:--seed' | 'calibrate:--path' | 'calibrate:-T' | 'calibrate:--timeout' | 'calibrate:--model' | 'calibrate:--hidden' | 'calibrate:--intermediate' | 'calibrate:--experts' | 'calibrate:--tiles' | 'calibrate:--threads' | 'calibrate:--cost' | 'calibrate:-o' | 'calibrate:--output') ;;
+    'calibrate:-b' | 'calibrate:--minbytes' | 'calibrate:-e' | 'calibrate:--maxbytes' | 'calibrate:-f' | 'calibrate:--stepfactor' | 'calibrate:-n' | 'calibrate:--iters' | 'calibrate:-w' | 'calibrate:--warmup_iters' | 'calibrate:-c' | 'calibrate:--check' | 'calibrate:--workers' | 'calibrate:--seed' | 'calibrate:--path' | 'calibrate:-T' | 'calibrate:--timeout' | 'calibrate:--model' | 'calibrate:--hidden' | 'calibrate:--intermediate' | 'calibrate:--tile-tokens' | 'calibrate:--experts' | 'calibrate:--tiles' | 'calibrate:--threads' | 'calibrate:--cost' | 'calibrate:-o' | 'calibrate:--output') ;;
     *)
       case "$path" in
         '') words='--version -h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed --device --path -T --timeout --min-bw -J --json_file --json -q --quiet overlap calibrate' ;;
-        'overlap') words='-h --help --model --hidden --intermediate --tokens --experts --copies --workers --pattern --threads -n --iters -w --warmup_iters --seed --device --path -T --timeout -J --json_file --json -q --quiet' ;;
-        'calibrate') words='-h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed --device --path -T --timeout --model --hidden --intermediate --experts --tiles --threads --cost -o --output --force -q --quiet' ;;
+        'overlap') words='-h --help --model --hidden --intermediate --tile-tokens --tokens --experts --copies --workers --pattern --threads -n --iters -w --warmup_iters --seed --device --path -T --timeout -J --json_file --json -q --quiet' ;;
+        'calibrate') words='-h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed --device --path -T --timeout --model --hidden --intermediate --tile-tokens --experts --tiles --threads --cost -o --output --force -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
