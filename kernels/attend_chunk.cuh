@@ -141,9 +141,9 @@ struct ChunkBlock {
   __device__ void weigh(const ChunkShared& shared, int dim, int page_begin, ChunkSums& sums) const {
     float low[kPageTokens], high[kPageTokens];
     for (int p = 0; p < kPageTokens; ++p) {
-      const std::uint16_t* two = shared.values + p * dim + 2 * pair;
-      low[p] = float_of(two[0]);
-      high[p] = float_of(two[1]);
+      const std::uint32_t two = *reinterpret_cast<const std::uint32_t*>(shared.values + p * dim + 2 * pair);
+      low[p] = __uint_as_float(two << 16);
+      high[p] = __uint_as_float(two & 0xffff0000u);
     }
 #pragma unroll
     for (int k = 0; k < kRowsPerThread; ++k) {

@@ -17,8 +17,9 @@ __host__ __device__ std::int32_t chunks_of(std::int32_t positions) {
   return (positions + kChunkTokens - 1) / kChunkTokens;
 }
 
-__global__ void attend_decode_kernel(AttentionShape shape, float scale, const float* q, const std::uint16_t* cache,
-                                     TokenPlaces places, const std::int32_t* tokens, Parts parts) {
+__global__ __launch_bounds__(kThreads) void attend_decode_kernel(AttentionShape shape, float scale, const float* q,
+                                                                 const std::uint16_t* cache, TokenPlaces places,
+                                                                 const std::int32_t* tokens, Parts parts) {
   AFORE_DYNAMIC_SHARED(unsigned char, bytes);
   const int token = tokens[blockIdx.x], chunk = blockIdx.y, begin = chunk * kChunkTokens;
   const int positions = places.position[token] + 1;

@@ -18,8 +18,9 @@ constexpr int shared_bytes(int rows, int dim) {
   return chunk_shared_bytes(rows, dim) + rows * static_cast<int>(sizeof(Join));
 }
 
-__global__ void attend_prefill_kernel(AttentionShape shape, float scale, const float* q, const std::uint16_t* cache,
-                                      TokenPlaces places, const QueryRun* runs, std::uint16_t* out) {
+__global__ __launch_bounds__(kThreads, 2) void attend_prefill_kernel(AttentionShape shape, float scale, const float* q,
+                                                                     const std::uint16_t* cache, TokenPlaces places,
+                                                                     const QueryRun* runs, std::uint16_t* out) {
   AFORE_DYNAMIC_SHARED(unsigned char, bytes);
   const QueryRun run = runs[blockIdx.x];
   const int dim = shape.head_dim, group = shape.heads / shape.kv_heads;

@@ -19,20 +19,22 @@ __device__ __forceinline__ void mma_m16n8k16(float (&c)[4], const std::uint32_t 
 __device__ __forceinline__ void copy_async_16(void* shared, const void* global, std::uint32_t bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
                    static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
-               "l"(global), "r"(bytes));
+               "l"(global), "r"(bytes)
+               : "memory");
 }
 // Copies since the last commit become a group.
-__device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;"); }
+__device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 // Until at most kLeft of this thread's groups are under way.
 template <int kLeft>
 __device__ __forceinline__ void copy_async_wait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft));
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 // Four 8 x 8 matrices of bf16 from shared memory; lane l names row l % 8 of matrix l / 8.
 __device__ __forceinline__ void load_matrix_x4(std::uint32_t (&r)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(row))));
+               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(row)))
+               : "memory");
 }
 
 #else

@@ -133,11 +133,16 @@ __device__ Kept keep_likeliest(const Row& row, Shared& shared, float top_p, Sum 
   for (int shift = (kPasses - 1) * kDigitBits; shift >= 0; shift -= kDigitBits) {
     for (int digit = threadIdx.x; digit < kDigits; digit += kThreads) shared.of_digit[digit] = 0;
     __syncthreads();
+    Sum lowest = 0;  // of digit 0, which most tokens have: atomics on one word come one after the other
     for (int i = threadIdx.x; i < row.vocab; i += kThreads) {
       const Sum weight = row.weight(i);
       if (weight == 0 || weight >> shift >> kDigitBits != prefix) continue;
-      atomicAdd(&shared.of_digit[weight >> shift & (kDigits - 1)], weight);
+      const Sum digit = weight >> shift & (kDigits - 1);
+      if (digit == 0) lowest += weight;
+      else atomicAdd(&shared.of_digit[digit], weight);
     }
+    lowest = lanes_total(lowest);
+    if (threadIdx.x % kWarpLanes == 0 && lowest != 0) atomicAdd(&shared.of_digit[0], lowest);
     __syncthreads();
     find_digit(shared, above, wanted, prefix);
     __syncthreads();
@@ -190,8 +195,9 @@ __device__ void pick(const Row& row, Shared& shared, const Kept& kept, Sum draw,
   }
 }
 
-__global__ void sample_kernel(const float* logits, const SampleRow* options, std::int32_t vocab, std::int32_t* tokens,
-                              std::int32_t* not_finite) {
+__global__ void sample_kernel(const float* logits, const SampleRow* options,
+                                                          std::int32_t vocab, std::int32_t* tokens,
+                                                          std::int32_t* not_finite) {
   __shared__ Shared shared;
   const SampleRow option = options[blockIdx.x];
   logits += std::int64_t{blockIdx.x} * vocab;

@@ -4,8 +4,9 @@
 //
 // With 1 to 64 tokens an expert has less arithmetic than a device does in the time of reading its weights, so what
 // matters is that enough bytes are under way: about 5 TB/s times 0.7 µs, 25 to 30 KiB an SM on Hopper. A stage of 64
-// columns is 8 KiB a matrix (rows of 128 bytes, whole lines) and three of four stages are under way: 48 KiB a block of
-// two matrices, of which three fit into an SM with tiles of 16 rows (72 KiB each) and two with 64 rows (96 KiB).
+// columns is 8 KiB a matrix (rows of 128 bytes, whole lines) and all stages but one are under way: of four, 48 KiB a
+// block of two matrices, of which three fit into an SM with tiles of 16 rows (72 KiB each) and two with 64 rows (96
+// KiB).
 //
 // Each warp multiplies all rows with 16 columns of each matrix, so that weights are read from shared memory once. Its
 // sums grow by 16 products at a time in ascending k, zeros beyond the end: the order depends on k alone. Chunks of 16
@@ -18,8 +19,7 @@
 namespace afore::kernels {
 
 inline constexpr int kProductThreads = 128;
-inline constexpr int kProductColumns = 64;  // of the output, by block and matrix
-inline constexpr int kProductStages = 4;
+inline constexpr int kProductColumns = 64;                  // of the output, by block and matrix
 inline constexpr int kStageDepth = 64;                      // of k
 inline constexpr int kChunk = 8;                            // bf16 in 16 bytes
 inline constexpr int kChunksPerRow = kStageDepth / kChunk;  // 8: the xor is of three bits
@@ -37,7 +37,9 @@ template <int kRows, int kMatrices>
 struct TileProduct {
   static constexpr int kStageRows = kRows + kMatrices * kProductColumns;
   static constexpr int kStageBytes = kStageRows * kRowBytes;
-  static constexpr int kSharedBytes = kProductStages * kStageBytes;
+  // One matrix has blocks enough for a device only where it is tall, so that each of them keeps more under way.
+  static constexpr int kStages = kMatrices == 1 && kRows <= 32 ? 8 : 4;
+  static constexpr int kSharedBytes = kStages * kStageBytes;
   static_assert(kRows % kRowsPerPass == 0 && kProductColumns % kRowsPerPass == 0);
 
   ProductRows x;
@@ -63,7 +65,7 @@ struct TileProduct {
   }
 
   __device__ void copy_stage(std::int32_t step) {
-    unsigned char* stage = shared + step % kProductStages * kStageBytes;
+    unsigned char* stage = shared + step % kStages * kStageBytes;
     copy<kRows / kRowsPerPass>(x, step * kStageDepth, stage);
 #pragma unroll
     for (int m = 0; m < kMatrices; ++m)
@@ -71,7 +73,7 @@ struct TileProduct {
   }
 
   __device__ void multiply_stage(std::int32_t step) {
-    const unsigned char* stage = shared + step % kProductStages * kStageBytes;
+    const unsigned char* stage = shared + step % kStages * kStageBytes;
     const int lane = threadIdx.x % kWarpLanes, warp = threadIdx.x / kWarpLanes;
     // Matrices of x: rows 0-7 and 8-15 of the first 8 columns, then of the next; of w: the first and the next 8 columns
     // of rows 0-7, then of rows 8-15.
@@ -101,14 +103,14 @@ struct TileProduct {
   // Steps beyond the last would be zeros: they are left out for speed alone.
   __device__ void run() {
     const std::int32_t steps = divided_up(k, kStageDepth);
-    for (std::int32_t step = 0; step < kProductStages - 1; ++step) {
+    for (std::int32_t step = 0; step < kStages - 1; ++step) {
       if (step < steps) copy_stage(step);
       copy_async_commit();
     }
     for (std::int32_t step = 0; step < steps; ++step) {
-      copy_async_wait<kProductStages - 2>();
+      copy_async_wait<kStages - 2>();
       __syncthreads();  // the step's copies of all threads; and all have multiplied the stage that is filled next
-      if (step + kProductStages - 1 < steps) copy_stage(step + kProductStages - 1);
+      if (step + kStages - 1 < steps) copy_stage(step + kStages - 1);
       copy_async_commit();
       multiply_stage(step);
     }

@@ -78,6 +78,7 @@ prepare() {
   local dir=$1 work mb
   command -v apt-get > /dev/null || die "--prepare takes packages from a Debian or Ubuntu system"
   command -v dpkg > /dev/null || die "dpkg is missing"
+  mkdir -p "$dir" 2> /dev/null && [[ -w $dir ]] || die "$dir: no folder can be made there, or nothing written into it"
   work=$(mktemp -d)
   # shellcheck disable=SC2064
   trap "rm -rf '$work'" EXIT

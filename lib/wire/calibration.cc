@@ -32,7 +32,9 @@ FitQuality read_quality(ObjectReader& object) {
   fit.r2 = r2.number();
   if (fit.r2 > 1) r2.fail("R² is at most 1");
   fit.p95_error = read_error(object.required("p95_error"));
-  fit.worst_error = read_error(object.required("worst_error"));
+  const JsonValue worst = object.required("worst_error");
+  fit.worst_error = read_error(worst);
+  if (fit.worst_error < fit.p95_error) worst.fail("the worst error is below the 95th percentile");
   fit.held = read_strings(object.required("held"));
   return fit;
 }
@@ -85,7 +87,9 @@ Calibration read_calibration(JsonValue value) {
   measured.producer = object.required("producer").string();
   measured.command = read_strings(object.required("command"));
   measured.seed = object.required("seed").integer(0, kMaxInteger, "seed");
-  measured.device = object.required("device").string();
+  const JsonValue device = object.required("device");
+  measured.device = device.string();
+  if (measured.device != "cpu" && measured.device != "cuda") device.fail("not one of cpu, cuda");
   measured.device_name = object.required("device_name").string();
   measured.arithmetic = object.required("arithmetic").string();
   measured.units = object.required("units").integer(1, kMaxIndex, "number of units");
@@ -93,8 +97,14 @@ Calibration read_calibration(JsonValue value) {
   measured.virtual_workers = object.required("virtual_workers").boolean();
   const JsonValue copies = object.required("copies");
   copies.expect(JsonType::array);
-  for (const JsonValue item : copies) measured.copies.push_back(read_copies(item));
+  for (const JsonValue item : copies) {
+    const CopyCalibration next = read_copies(item);
+    for (const CopyCalibration& before : measured.copies)
+      if (before.path == next.path) item.fail("the path stands twice");
+    measured.copies.push_back(next);
+  }
   if (const JsonValue ffn = object.find("ffn")) measured.ffn = read_ffn(ffn);
+  if (measured.copies.empty() && !measured.ffn) copies.fail("nothing was measured: no copies, and no ffn");
   return measured;
 }
 

@@ -153,8 +153,9 @@ void run_calibrate(const CalibrateFlags& flags, const std::vector<std::string>& 
     measured.ffn = FfnCalibration{sizes.hidden, sizes.intermediate, profile.ffn_tile_tokens,
                                   sweep.device.transfers->compute_threads() == 0 ? 0 : flags.threads, ffn.quality};
   }
+  if (!with_ffn && profile.measured) measured.ffn = profile.measured->ffn;  // its values stay, and what they rest on
   const std::string suffix = with_ffn ? "+measured" : "+measured-copies";
-  if (!profile.name.ends_with(suffix)) profile.name += suffix;
+  if (!profile.name.ends_with(suffix) && !profile.name.ends_with("+measured")) profile.name += suffix;
   profile.measured = measured;
   const std::string text = wire::to_json(profile);
   wire::parse_cost_file(text, "the calibrated cost file");  // what no reader takes is refused here, not by who reads it

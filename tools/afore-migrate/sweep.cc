@@ -35,9 +35,9 @@ device::CopyPattern resolve_pattern(const std::string& pattern, std::int64_t wor
 
 Sweep resolve(const SweepFlags& flags, std::int64_t worker_threads, std::int64_t tile_tokens) {
   Sweep sweep;
-  sweep.min_bytes = parse_bytes(flags.min_bytes);
+  sweep.min_bytes = parse_bytes(flags.min_bytes, "-b");
   sweep.step_factor = flags.step_factor;
-  const std::int64_t max_bytes = parse_bytes(flags.max_bytes);
+  const std::int64_t max_bytes = parse_bytes(flags.max_bytes, "-e");
   if (sweep.min_bytes < 1) throw Error(ErrorKind::usage, "-b: the smallest copy has at least 1 byte");
   if (max_bytes < sweep.min_bytes)
     throw Error(ErrorKind::usage, fmt::format("-e {} is below -b {}", flags.max_bytes, flags.min_bytes));

@@ -33,7 +33,7 @@ host::SimOptions sim_options(const ServeFlags& flags, const cli::Setup& setup) {
   options.overlap = setup.planner.overlap;
   options.kv_tokens = flags.kv_tokens;
   if (flags.links == "shared") {
-    options.shared_chunk_bytes = cli::parse_bytes(flags.copy_chunk);
+    options.shared_chunk_bytes = cli::parse_bytes(flags.copy_chunk, "--copy-chunk");
     if (options.shared_chunk_bytes < 1) throw Error(ErrorKind::usage, "--copy-chunk must be above 0");
   }
   set_faults(flags, setup, options);

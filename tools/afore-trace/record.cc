@@ -22,7 +22,7 @@ struct RecordOptions {
 LogWriterOptions writer_options(const RecordOptions& o) {
   LogWriterOptions options;
   options.fsync = o.fsync == "none" ? Fsync::none : o.fsync == "frame" ? Fsync::frame : Fsync::interval;
-  if (!o.roll_bytes.empty()) options.roll_bytes = parse_bytes(o.roll_bytes);
+  if (!o.roll_bytes.empty()) options.roll_bytes = parse_bytes(o.roll_bytes, "--roll-bytes");
   if (!o.roll_bytes.empty() && options.roll_bytes < kMinRollBytes)
     throw Error(ErrorKind::usage, "--roll-bytes " + o.roll_bytes + " is below 64 KiB", "like --roll-bytes 256MiB");
   return options;

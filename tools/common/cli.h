@@ -63,7 +63,7 @@ CLI::Option* add_int(CLI::App& app, const std::string& flags, std::int64_t& valu
 CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& value, const std::string& help,
                         const std::vector<std::string>& choices);
 // Sizes with KiB/MiB/GiB (and K/M/G as powers of two), as nccl-tests take them.
-std::int64_t parse_bytes(const std::string& text);  // Error{usage}
+std::int64_t parse_bytes(const std::string& text, const std::string& flag);  // Error{usage}
 // "50-64,70" -> sorted unique list. Error{usage}
 std::vector<int> parse_int_list(const std::string& text, const std::string& flag);
 

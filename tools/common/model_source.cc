@@ -42,7 +42,8 @@ void cut_layers(nn::ModelConfig& config, std::int64_t layers) {
 
 nn::Model made_up(const ModelSourceFlags& flags) {
   if (!flags.weights.starts_with(kRandom))
-    throw Error(ErrorKind::usage, fmt::format("--weights {}", flags.weights), "random:NAME is known");
+    throw Error(ErrorKind::usage, fmt::format("--weights {}: no such kind of weights", flags.weights),
+                "random:NAME makes them up; a checkpoint's are read with --model");
   if (!flags.model.empty())
     throw Error(ErrorKind::usage, "--model and --weights are two models", "leave one of them out");
   nn::ModelConfig config = nn::read_config(config_folder(flags.weights.substr(kRandom.size())));

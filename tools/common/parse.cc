@@ -86,7 +86,7 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
 }
 
-std::int64_t parse_bytes(const std::string& text) {
+std::int64_t parse_bytes(const std::string& text, const std::string& flag) {
   std::size_t digits = 0;
   while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
   const std::string suffix = text.substr(digits);
@@ -95,17 +95,18 @@ std::int64_t parse_bytes(const std::string& text) {
   const std::string hint = "sizes are whole numbers with B, KiB, MiB, GiB or TiB (K, M, G and T mean the same)";
   std::int64_t value = 0;
   if (!parse_int(std::string_view(text).substr(0, digits), value)) {
-    throw Error(ErrorKind::usage, fmt::format("\"{}\" is not a size", text), hint);
+    throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is not a size", flag, text), hint);
   }
   for (std::size_t power = 0; power < kSuffixes.size(); ++power) {
     if (std::find(kSuffixes[power].begin(), kSuffixes[power].end(), suffix) == kSuffixes[power].end()) continue;
     const std::int64_t unit = std::int64_t{1} << (10 * power);
     if (value > std::numeric_limits<std::int64_t>::max() / unit) {
-      throw Error(ErrorKind::usage, fmt::format("the size \"{}\" is too large", text), hint);
+      throw Error(ErrorKind::usage, fmt::format("{}: the size \"{}\" is too large", flag, text), hint);
     }
     return value * unit;
   }
-  throw Error(ErrorKind::usage, fmt::format("\"{}\" is not a size: unknown suffix \"{}\"", text, suffix), hint);
+  throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is not a size: unknown suffix \"{}\"", flag, text, suffix),
+              hint);
 }
 
 std::vector<int> parse_int_list(const std::string& text, const std::string& flag) {

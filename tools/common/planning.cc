@@ -155,6 +155,13 @@ Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, c
     if (!measured)
       warn("the stream does not say how large an expert is: times are those of glm-4.5-air (give --model PRESET)");
   }
+  if (setup.profile.measured && setup.profile.measured->ffn && measured) {
+    const FfnCalibration& of = *setup.profile.measured->ffn;
+    if ((sized.hidden != kAbsent && sized.hidden != of.hidden) ||
+        (sized.moe_intermediate != kAbsent && sized.moe_intermediate != of.intermediate))
+      warn(fmt::format("the FFN times of {} are for experts of {} x {}, not {} x {}: calibrate with this model",
+                       setup.profile.name, of.hidden, of.intermediate, sized.hidden, sized.moe_intermediate));
+  }
   setup.cost = header && header->planner && flags.cost.empty()
                    ? header->planner->cost
                    : layer_cost(setup.profile, sized, setup.cluster.tile_tokens);
@@ -176,7 +183,7 @@ Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, c
   planner.limits.level = flags.level == "on";
   planner.limits.node_budget = flags.plan_budget_nodes;
   planner.eplb.interval_steps = static_cast<int>(flags.eplb_interval);
-  if (!flags.eplb_step_bytes.empty()) planner.eplb.step_bytes = parse_bytes(flags.eplb_step_bytes);
+  if (!flags.eplb_step_bytes.empty()) planner.eplb.step_bytes = parse_bytes(flags.eplb_step_bytes, "--eplb-step-bytes");
   planner.eplb.groups = static_cast<int>(flags.eplb_groups);
   planner.eplb.nodes = static_cast<int>(flags.eplb_nodes);
   planner.eplb.allow_duplicates = !flags.no_duplicates;

@@ -31,10 +31,6 @@ CudaDevice::CudaDevice(const FoundGpus& found, const nn::ModelConfig& config, co
       weights_(gpus_.size()),
       everywhere_(gpus_.size()) {
   check_shapes(config, options);
-  for (const int gpu : gpus_) {
-    use(gpu);
-    check(kernels::prepare_expert_ffn(), "preparing kernels");
-  }
   if (options.combine == Combine::partial && !topology_.shared && make_group) make_sums(make_group);
 }
 

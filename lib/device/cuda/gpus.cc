@@ -6,11 +6,18 @@
 #include <limits>
 
 #include "device/cuda/check.h"
+#include "kernels/expert_ffn.h"
 
 namespace afore::device::cuda {
 namespace {
 
 constexpr int kLeastMajor = 8;  // bf16 products and copies to shared memory behind the program's back
+
+// Fails where the build has no code for the GPU.
+cudaError_t prepare(int gpu) {
+  const cudaError_t code = cudaSetDevice(gpu);
+  return code == cudaSuccess ? kernels::prepare_expert_ffn() : code;
+}
 
 bool join(int reader, int owner) {
   int can = 0;
@@ -44,6 +51,10 @@ FoundGpus find_gpus() {
     } else if (properties.major < kLeastMajor) {
       found.why_none = fmt::format("no CUDA device that is new enough: {} is sm_{}{}, and sm_80 is needed",
                                    properties.name, properties.major, properties.minor);
+    } else if (const cudaError_t ready = prepare(gpu); ready != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());
+      found.why_none = fmt::format("no CUDA device that this build has code for: {}, sm_{}{}: {}", properties.name,
+                                   properties.major, properties.minor, describe(ready));
     } else {
       if (found.gpus.empty()) found.model = properties.name;
       found.gpus.push_back(gpu);

@@ -1,5 +1,6 @@
 #include "device/plugin.h"
 
+#include <cstdlib>
 #include <string_view>
 
 #include "device/cuda/device.h"
@@ -44,6 +45,10 @@ extern "C" __attribute__((visibility("default"))) afore::device::Plugin* afore_d
     *why = "it is of afore " AFORE_VERSION;
     return nullptr;
   }
+  // Read when CUDA starts. Streams that share one of the usual eight queues wait for each other's events, and a kernel
+  // that is loaded at its first launch may be loaded behind a shut gate.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   static afore::device::cuda::CudaPlugin plugin;
   return &plugin;
 }
