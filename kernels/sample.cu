@@ -195,9 +195,8 @@ __device__ void pick(const Row& row, Shared& shared, const Kept& kept, Sum draw,
   }
 }
 
-__global__ void sample_kernel(const float* logits, const SampleRow* options,
-                                                          std::int32_t vocab, std::int32_t* tokens,
-                                                          std::int32_t* not_finite) {
+__global__ void sample_kernel(const float* logits, const SampleRow* options, std::int32_t vocab, std::int32_t* tokens,
+                              std::int32_t* not_finite) {
   __shared__ Shared shared;
   const SampleRow option = options[blockIdx.x];
   logits += std::int64_t{blockIdx.x} * vocab;

@@ -15,6 +15,11 @@ afore-plan --workers 4 --tile-tokens 8 --cost cost.json demand.jsonl > planned.j
 jq -c --slurpfile cost cost.json 'select(.kind == "header") | .planner.cost |
   [.c0_ns == $cost[0].ffn_c0_ns, .c1_ns == $cost[0].ffn_c1_ns, .c2_ns == $cost[0].ffn_c2_ns]' planned.jsonl
 afore-serve replay --cost cost.json --only summary planned.jsonl | jq -c .afore.targets
+# Measured for one size of expert, planned for another: that is said.
+afore-trace synth --model glm-4.5-air --steps 1 --tokens 64 |
+  afore-plan --workers 4 --tile-tokens 8 --cost cost.json 2>&1 > /dev/null | sed 's/of .* are/of NAME are/'
+# Copies measured anew leave what the FFN's times rest on.
+afore-migrate calibrate -q --cost cost.json -b 64K -e 256K -n 5 | jq -c '[.name, .ffn_c1_ns > 0, .measured.ffn.hidden]'
 # A base that was measured before keeps its name; what it rests on is the new measurement.
 afore-migrate calibrate -q --cost cost.json --model afore-tiny -b 64K -e 256K -n 5 --seed 9 |
   jq -c '[.name, .measured.seed, .measured.copies[0].points]'

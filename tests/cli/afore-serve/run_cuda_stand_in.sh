@@ -16,3 +16,8 @@ for flags in "--tile-tokens 8" "--isa avx2" "--threads 2" "--host monolithic"; d
   run --device cuda $flags 2>&1
   echo "= $?"
 done
+# A plugin that was half copied is refused, not mapped.
+head -c 300000 "$plugin" > cut.so
+AFORE_CUDA_PLUGIN=cut.so run --device cuda 2>&1
+echo "= $?"
+AFORE_CUDA_PLUGIN=cut.so run --device auto --isa scalar 2>&1 > auto && cmp <(ids cpu) <(ids auto)
