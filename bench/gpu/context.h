@@ -53,6 +53,19 @@ void measure_expert_ffn(Context& context);
 void measure_attention(Context& context);
 void measure_overheads(Context& context);
 
+inline Figure time_figure(const std::string& section, const std::string& name, const Times& times,
+                          const std::string& note = {}) {
+  return {.section = section,
+          .name = name,
+          .unit = "us",
+          .value = times.median / 1e3,
+          .p95 = times.p95 / 1e3,
+          .n = times.n,
+          .note = note,
+          .goal = {},
+          .met = false};
+}
+
 // "" where the bytes are the same, else where they first differ.
 template <class T>
 std::string first_difference(const std::vector<T>& got, const std::vector<T>& expected) {

@@ -61,15 +61,7 @@ void measure(Context& context, std::int32_t sequences, std::int32_t positions) {
   const Times times = time_on_gpu(3, context.sizes.tiny ? 2 : 20, [&](int) { decode.enqueue(); });
   const double floor_ns = decode.kv_bytes() / context.read_bytes_per_s * 1e9;
   const std::string of = fmt::format("decode, {} sequences of {}", sequences, positions);
-  context.report.figures.push_back({.section = "attention",
-                                    .name = of,
-                                    .unit = "us",
-                                    .value = times.median / 1e3,
-                                    .p95 = times.p95 / 1e3,
-                                    .n = times.n,
-                                    .note = {},
-                                    .goal = {},
-                                    .met = false});
+  context.report.figures.push_back(time_figure("attention", of, times));
   context.report.figures.push_back({.section = "attention",
                                     .name = of + ", floor / time",
                                     .unit = "",

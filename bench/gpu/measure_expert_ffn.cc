@@ -71,17 +71,6 @@ Times time_blas(const Scene& scene, std::int32_t tokens, int n) {
   });
 }
 
-Figure time_figure(const std::string& name, const Times& times) {
-  return {.section = "grouped",
-          .name = name,
-          .unit = "us",
-          .value = times.median / 1e3,
-          .p95 = times.p95 / 1e3,
-          .n = times.n,
-          .note = {},
-          .goal = {},
-          .met = false};
-}
 Figure ratio_figure(const std::string& name, double ratio, double goal, const std::string& note) {
   return {.section = "grouped",
           .name = name,
@@ -102,7 +91,7 @@ void measure(Context& context, const Scene& scene, std::int32_t tokens) {
   std::int32_t best_tile = 0;
   for (const std::int32_t tile : {16, 32, 64}) {
     const Times times = time_grouped(scene, tokens, tile, n);
-    report.figures.push_back(time_figure(fmt::format("{}, tiles of {}", of, tile), times));
+    report.figures.push_back(time_figure("grouped", fmt::format("{}, tiles of {}", of, tile), times));
     if (best_tile == 0 || times.median < best_ns) {
       best_ns = times.median;
       best_tile = tile;
@@ -114,7 +103,7 @@ void measure(Context& context, const Scene& scene, std::int32_t tokens) {
                    context.sizes.tiny ? "" : fmt::format("tiles of {}; floor {:.1f} us", best_tile, floor_ns / 1e3)));
   if (!why_no_blas().empty()) return;
   const Times loop = time_blas(scene, tokens, n);
-  report.figures.push_back(time_figure(of + ", cuBLAS loop", loop));
+  report.figures.push_back(time_figure("grouped", of + ", cuBLAS loop", loop));
   report.figures.push_back(ratio_figure(of + ", cuBLAS loop / time", loop.median / best_ns, 1, ""));
 }
 

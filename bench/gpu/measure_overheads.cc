@@ -6,18 +6,6 @@
 namespace afore::bench::gpu {
 namespace {
 
-Figure figure(const std::string& name, const Times& times, const std::string& note) {
-  return {.section = "overheads",
-          .name = name,
-          .unit = "us",
-          .value = times.median / 1e3,
-          .p95 = times.p95 / 1e3,
-          .n = times.n,
-          .note = note,
-          .goal = {},
-          .met = false};
-}
-
 // On the host, each call of `enqueue`; the device keeps up in the pauses.
 Times time_calls(int n, int between_pauses, const std::function<void()>& enqueue) {
   for (int i = 0; i < 20; ++i) enqueue();
@@ -35,21 +23,22 @@ Times time_calls(int n, int between_pauses, const std::function<void()>& enqueue
 
 void measure_launches(Report& report, int n) {
   report.figures.push_back(
-      figure("empty launch, on the host", time_calls(n, 100, [] { launch_nothing(stream()); }), ""));
+      time_figure("overheads", "empty launch, on the host", time_calls(n, 100, [] { launch_nothing(stream()); }), ""));
   constexpr int kTogether = 100;
   Times times = time_on_gpu(2, n / 20 + 1, [](int) {
     for (int i = 0; i < kTogether; ++i) launch_nothing(stream());
   });
   times.median /= kTogether;
   times.p95 /= kTogether;
-  report.figures.push_back(figure("empty launches, one behind the other", times, "mean of 100, on the device"));
-  report.figures.push_back(figure("empty launch until the host knows",
-                                  time_calls(n / 10 + 1, 1,
-                                             [] {
-                                               launch_nothing(stream());
-                                               finish("waiting");
-                                             }),
-                                  "launch and synchronise"));
+  report.figures.push_back(
+      time_figure("overheads", "empty launches, one behind the other", times, "mean of 100, on the device"));
+  report.figures.push_back(time_figure("overheads", "empty launch until the host knows",
+                                       time_calls(n / 10 + 1, 1,
+                                                  [] {
+                                                    launch_nothing(stream());
+                                                    finish("waiting");
+                                                  }),
+                                       "launch and synchronise"));
 }
 
 // There and back: an event recorded here, awaited by another stream, which records one that this stream awaits.
@@ -65,9 +54,11 @@ void measure_events(Report& report, int n) {
     check(cudaEventRecord(back, other), "recording an event");
     check(cudaStreamWaitEvent(stream(), back, 0), "waiting for an event");
   };
-  report.figures.push_back(figure("two events recorded and awaited, on the host", time_calls(n, 100, round), ""));
-  report.figures.push_back(figure("two events recorded and awaited", time_on_gpu(5, n, [&](int) { round(); }),
-                                  "to another stream and back, on the device"));
+  report.figures.push_back(
+      time_figure("overheads", "two events recorded and awaited, on the host", time_calls(n, 100, round), ""));
+  report.figures.push_back(time_figure("overheads", "two events recorded and awaited",
+                                       time_on_gpu(5, n, [&](int) { round(); }),
+                                       "to another stream and back, on the device"));
   check(cudaStreamSynchronize(other), "waiting for the other stream");
   static_cast<void>(cudaEventDestroy(there));
   static_cast<void>(cudaEventDestroy(back));
@@ -79,9 +70,10 @@ void measure_layer(Report& report, const Sizes& sizes, int n) {
     Layer layer(sizes, tokens, sizes.tiny ? 20 : 1024);
     const std::string name = fmt::format("a MoE layer, {} tokens", tokens);
     const std::string note = fmt::format("{} launches", layer.launches());
-    report.figures.push_back(figure(name + ", on the host", time_calls(n, 1, [&] { layer.enqueue(); }), note));
-    report.figures.push_back(figure(name, time_on_gpu(3, n, [&](int) { layer.enqueue(); }),
-                                    note + ", one attention and one FFN worker, contexts of 1024"));
+    report.figures.push_back(
+        time_figure("overheads", name + ", on the host", time_calls(n, 1, [&] { layer.enqueue(); }), note));
+    report.figures.push_back(time_figure("overheads", name, time_on_gpu(3, n, [&](int) { layer.enqueue(); }),
+                                         note + ", one attention and one FFN worker, contexts of 1024"));
   }
 }
 

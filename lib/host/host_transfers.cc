@@ -62,9 +62,7 @@ std::int64_t HostTransfers::cut(std::int64_t slot_bytes) {
   return arenas_.front().slots();
 }
 
-std::int64_t HostTransfers::stride_bytes(std::int64_t slot_bytes) const {
-  return (slot_bytes + migrate::kSlotAlignBytes - 1) / migrate::kSlotAlignBytes * migrate::kSlotAlignBytes;
-}
+std::int64_t HostTransfers::stride_bytes(std::int64_t slot_bytes) const { return migrate::slot_stride(slot_bytes); }
 
 void HostTransfers::fill(int worker, std::int64_t slot, std::uint64_t seed, PatternKind kind) {
   fill_pattern(arena(worker).slot(slot), seed, worker, slot, kind);

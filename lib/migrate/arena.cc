@@ -55,7 +55,7 @@ Arena::Arena(Arena&& other) noexcept
 void Arena::cut(std::int64_t slot_bytes) {
   AFORE_CHECK(slot_bytes > 0 && slot_bytes <= capacity_bytes_, "a slot fits its arena");
   slot_bytes_ = slot_bytes;
-  stride_bytes_ = (slot_bytes + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
+  stride_bytes_ = slot_stride(slot_bytes);
   slots_ = std::max<std::int64_t>(1, capacity_bytes_ / stride_bytes_);
 }
 

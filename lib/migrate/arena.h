@@ -7,6 +7,10 @@
 namespace afore::migrate {
 
 inline constexpr std::int64_t kSlotAlignBytes = 64;  // a cache line
+// What a slot takes of an arena.
+constexpr std::int64_t slot_stride(std::int64_t slot_bytes) {
+  return (slot_bytes + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
+}
 
 class Arena {
  public:

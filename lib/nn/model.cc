@@ -4,7 +4,7 @@
 #include <bit>
 #include <vector>
 
-#include "util/error.h"
+#include "nn/bf16.h"
 #include "util/rng.h"
 
 namespace afore::nn {
@@ -12,10 +12,7 @@ namespace {
 
 constexpr float kDeviation = 0.02f;  // as models are initialised before they are trained
 
-std::uint16_t bf16_of(float value) {  // of a finite one, to the nearest
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
+std::uint16_t bf16_of(float value) { return round_to_bf16(std::bit_cast<std::uint32_t>(value)); }
 
 class MadeUp {
  public:

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "nn/bf16.h"
 #include "nn/checkpoint.h"
 #include "nn/json.h"
 #include "util/error.h"
@@ -26,12 +27,6 @@ std::uint32_t f32_bits_of_f16(std::uint16_t half) {
   const std::uint32_t normal = (exponent + 112) << 23 | mantissa << 13;
   const std::uint32_t infinite = kF32Exponent | mantissa << 13;
   return sign | (exponent == 0 ? small : exponent == 31 ? infinite : normal);
-}
-
-// To nearest, ties to even: half of the last kept place, less one where that place is even, and what carries, carries.
-// A NaN could carry into another value: callers look for those first.
-std::uint16_t round_to_bf16(std::uint32_t bits) {
-  return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
 [[noreturn]] void fail_not_finite(const Tensor& tensor, std::int64_t element, std::uint32_t f32_bits) {

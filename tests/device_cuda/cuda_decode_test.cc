@@ -144,34 +144,16 @@ TEST(CudaDecode, AnswersAsTheReference) {
   EXPECT_EQ(got.tokens[0], Ids(expected.begin(), expected.begin() + static_cast<std::int64_t>(clear)));
 }
 
-nn::ModelConfig small(nn::Architecture architecture) {
-  nn::ModelConfig config;
-  config.architecture = architecture;
-  config.layers = 3;
-  config.hidden = 64;
-  config.vocab = 101;
-  config.heads = 4;
-  config.kv_heads = 2;
-  config.head_dim = config.rotary_dim = 16;
-  config.max_positions = 64;
-  config.is_moe = {false, true, true};
-  config.dense_intermediate = 88;
-  config.moe_intermediate = 24;
-  config.gate.experts = 12;
-  config.gate.top_k = 3;
-  return config;
-}
-
 // What the bundled model has not: the softmax gate, biases, no shared experts, a head of its own, a dense layer
 // behind the last MoE layer.
 TEST(CudaDecode, OtherArchitectures) {
-  nn::ModelConfig qwen = small(nn::Architecture::qwen3_moe);
+  nn::ModelConfig qwen = small_config(nn::Architecture::qwen3_moe);
   qwen.qk_norm = true;
   qwen.is_moe = {true, false, false};
-  nn::ModelConfig mixtral = small(nn::Architecture::mixtral);
+  nn::ModelConfig mixtral = small_config(nn::Architecture::mixtral);
   mixtral.is_moe = {true, true, true};
   mixtral.gate.top_k = 2;
-  nn::ModelConfig glm = small(nn::Architecture::glm4_moe);
+  nn::ModelConfig glm = small_config(nn::Architecture::glm4_moe);
   glm.attention_bias = true;
   glm.rotary_dim = 8;
   glm.shared_intermediate = 40;

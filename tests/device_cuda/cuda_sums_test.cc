@@ -24,18 +24,9 @@ std::vector<Conversation> conversations(int vocab) {
 // Two experts of a token, no shared ones: with three FFN workers or more, some have nothing to do in a step of a token.
 const nn::Model& sparse_model() {
   static const nn::Model model = [] {
-    nn::ModelConfig config;
-    config.architecture = nn::Architecture::mixtral;
-    config.layers = 3;
-    config.hidden = 64;
-    config.vocab = 101;
-    config.heads = 4;
-    config.kv_heads = 2;
-    config.head_dim = config.rotary_dim = 16;
-    config.max_positions = 64;
+    nn::ModelConfig config = small_config(nn::Architecture::mixtral);
     config.is_moe = {true, true, true};
-    config.moe_intermediate = 24;
-    config.gate.experts = 12;
+    config.dense_intermediate = 0;
     config.gate.top_k = 2;
     return nn::random_model(config, 3);
   }();

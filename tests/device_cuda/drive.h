@@ -14,6 +14,25 @@
 
 namespace afore::device {
 
+// A model that no file has, to change where a test wants it otherwise.
+inline nn::ModelConfig small_config(nn::Architecture architecture) {
+  nn::ModelConfig config;
+  config.architecture = architecture;
+  config.layers = 3;
+  config.hidden = 64;
+  config.vocab = 101;
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.head_dim = config.rotary_dim = 16;
+  config.max_positions = 64;
+  config.is_moe = {false, true, true};
+  config.dense_intermediate = 88;
+  config.moe_intermediate = 24;
+  config.gate.experts = 12;
+  config.gate.top_k = 3;
+  return config;
+}
+
 struct Sequence {
   int worker = 0;
   SamplingOptions sampling;

@@ -65,8 +65,7 @@ class CpuExperts final : public ExpertWorker {
 
  private:
   static std::int64_t stride(const nn::Model& model) {
-    const std::int64_t bytes = static_cast<std::int64_t>(expert_shape(model.config).bytes());
-    return (bytes + migrate::kSlotAlignBytes - 1) / migrate::kSlotAlignBytes * migrate::kSlotAlignBytes;
+    return migrate::slot_stride(static_cast<std::int64_t>(expert_shape(model.config).bytes()));
   }
   const std::byte* block(std::int64_t slot) {
     if (slot >= 0) return arena_.slot(slot).data();

@@ -7,8 +7,7 @@
 namespace afore::device::cuda {
 namespace {
 
-constexpr int kMostHeadDim = 256;         // kernels/attention.h
-constexpr std::int64_t kSlotAlign = 256;  // kernels::ExpertArena
+constexpr int kMostHeadDim = 256;  // kernels/attention.h
 
 void refuse(const std::string& fact) {
   throw Error(ErrorKind::usage, "the CUDA device does not compute this model: " + fact, "use --device cpu");
@@ -55,7 +54,7 @@ kernels::GateRule gate_rule(const nn::ModelConfig& config) {
 }
 
 std::int64_t slot_bytes(const nn::ModelConfig& config, std::int32_t intermediate) {
-  return (kernels::expert_bytes(config.hidden, intermediate) + kSlotAlign - 1) / kSlotAlign * kSlotAlign;
+  return slot_stride(kernels::expert_bytes(config.hidden, intermediate));
 }
 
 std::int32_t own_intermediate(const nn::ModelConfig& config, int layer) {

@@ -8,6 +8,9 @@
 
 namespace afore::device::cuda {
 
+// What a slot takes of an arena: kernels want experts aligned to 256 bytes.
+constexpr std::int64_t slot_stride(std::int64_t slot_bytes) { return (slot_bytes + 255) / 256 * 256; }
+
 // Error{usage} that names the value and the limit.
 void check_shapes(const nn::ModelConfig& config, const DeviceOptions& options);
 

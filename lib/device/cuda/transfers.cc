@@ -7,13 +7,13 @@
 
 #include "device/cuda/check.h"
 #include "device/cuda/lane.h"
+#include "device/cuda/shapes.h"
 #include "device/cuda/transfer_ffn.h"
 #include "util/error.h"
 
 namespace afore::device::cuda {
 namespace {
 
-constexpr std::int64_t kSlotAlignBytes = 256;  // as the kernels want experts
 // Rounds that are enqueued before the host looks whether it is to stop.
 constexpr std::int64_t kRoundsAtOnce = 256;
 constexpr const char* kHint = "use smaller sizes, fewer experts or fewer --workers";
@@ -81,9 +81,7 @@ void CudaTransfers::reserve(CopyPath path, std::int64_t bytes_per_worker) {
     workers_.push_back(std::make_unique<Worker>(gpu_of(path, w), bytes_per_worker));
 }
 
-std::int64_t CudaTransfers::stride_bytes(std::int64_t slot_bytes) const {
-  return (slot_bytes + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
-}
+std::int64_t CudaTransfers::stride_bytes(std::int64_t slot_bytes) const { return slot_stride(slot_bytes); }
 
 std::int64_t CudaTransfers::cut(std::int64_t slot_bytes) {
   AFORE_CHECK(slot_bytes > 0 && slot_bytes <= arena_bytes_, "a slot fits its arena");
@@ -186,7 +184,7 @@ std::optional<std::vector<std::vector<double>>> CudaTransfers::time_rounds(std::
 std::int64_t CudaTransfers::tile_tokens() const { return options_.tile_tokens; }
 
 std::int64_t CudaTransfers::expert_bytes(const ExpertSizes& sizes) const {
-  return std::int64_t{3} * sizes.hidden * sizes.intermediate * 2;
+  return kernels::expert_bytes(static_cast<std::int32_t>(sizes.hidden), static_cast<std::int32_t>(sizes.intermediate));
 }
 
 void CudaTransfers::prepare_ffn(const ExpertSizes& sizes, int most_experts, std::int64_t most_rows,
@@ -198,7 +196,6 @@ void CudaTransfers::prepare_ffn(const ExpertSizes& sizes, int most_experts, std:
   sizes_ = sizes;
   for (const auto& there : workers_) {
     use(there->gpu);
-    check(kernels::prepare_expert_ffn(), "preparing a GPU's kernels");
     there->ffn =
         std::make_unique<TransferFfn>(there->gpu, there->compute.stream(), sizes, most_experts, most_rows, seed);
   }
