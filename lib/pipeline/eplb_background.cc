@@ -32,6 +32,10 @@ class EplbBackground final : public BackgroundPolicy {
     wanted_.clear();
     moving_layer_ = -1;
   }
+  void wind_up() override {
+    frozen_ = true;
+    wanted_.clear();
+  }
 
  private:
   struct Migration {
@@ -59,7 +63,8 @@ class EplbBackground final : public BackgroundPolicy {
   std::int64_t copy_bytes_ = 1, step_bytes_ = 0, bytes_left_ = 0;
   std::map<int, std::vector<int>> wanted_;  // maps not yet started, by layer
   int moving_layer_ = -1;
-  // The published algorithm packs equal numbers of slots on all workers: it has no answer for a cluster with a hole.
+  // Nothing new is begun. After a loss because the published algorithm packs equal numbers of slots on all workers: it
+  // has no answer for a cluster with a hole.
   bool frozen_ = false;
   std::vector<int> usable_;
   placement::ExactSplitter splitter_;

@@ -28,6 +28,7 @@ class LivePlans final : public PlanSource {
   Recovery lose_workers(const std::vector<bool>& alive, const std::map<int, std::vector<int>>& complete) override {
     return planner_.lose_workers(alive, complete);
   }
+  void change(const PlannerOptions& options) override { planner_.change(options); }
 
  private:
   Planner planner_;
@@ -43,6 +44,10 @@ class LivePlans final : public PlanSource {
 }
 
 }  // namespace
+
+void PlanSource::change(const PlannerOptions&) {
+  throw Error(ErrorKind::usage, "the plans are fixed, so their policy cannot change");
+}
 
 std::unique_ptr<PlanSource> live_plans(const ModelSpec& model, const ClusterSpec& cluster, const LayerCost& cost,
                                        const PlannerOptions& options, std::function<void(const PlannedTarget&)> emit) {

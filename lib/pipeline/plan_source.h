@@ -21,6 +21,8 @@ class PlanSource {
   virtual void on_placement(const PlacementRecord& record) = 0;
   // FFN workers were lost (Planner::lose_workers): the maps that stand from now on. Error{usage} where plans are fixed.
   virtual Recovery lose_workers(const std::vector<bool>& alive, const std::map<int, std::vector<int>>& complete) = 0;
+  // Planner::change(). Error{usage} where nobody plans.
+  virtual void change(const PlannerOptions& options);
 };
 
 // `emit` sees every planned target before it is published.

@@ -19,6 +19,14 @@ void require(std::int64_t value, std::int64_t minimum, const char* what, const c
                 std::string("give ") + flag + ", or a header that has it");
 }
 
+// Every expert in some slot that is not the staging one.
+bool has_whole(const LayerPlacement& placement) {
+  std::vector<bool> whole(placement.experts(), false);
+  for (const int expert : placement.physical_to_logical())
+    if (expert != kNoExpert) whole[expert] = true;
+  return std::find(whole.begin(), whole.end(), false) == whole.end();
+}
+
 std::unique_ptr<placement::Policy> make_policy(const std::string& name, const placement::Limits& limits) {
   const placement::PolicyInfo* info = placement::find_policy(name);
   AFORE_CHECK(info != nullptr, "unknown policy");
@@ -50,13 +58,45 @@ Planner::Planner(const ModelSpec& model, const ClusterSpec& cluster, const Layer
   require(cluster_.microbatches, 1, "the number of microbatches", "--microbatches N");
   AFORE_CHECK(cluster_.workers.empty() || std::ssize(cluster_.workers) == cluster_.ffn_workers,
               "the traits are of another number of workers");
-  options_.source = effective_source(options_.policy, options_.source);
-  options_.limits.microbatches = static_cast<int>(cluster_.microbatches);
-  policy_ = make_policy(options_.policy, options_.limits);
-  if (!policy_) background_ = make_eplb_background(options_, cluster_, cost_);
+  way_ = make_way(options);
 }
 
 Planner::~Planner() = default;
+
+std::shared_ptr<Planner::Way> Planner::make_way(PlannerOptions options) const {
+  options.source = effective_source(options.policy, options.source);
+  options.limits.microbatches = static_cast<int>(cluster_.microbatches);
+  auto way = std::make_shared<Way>(Way{options, make_policy(options.policy, options.limits), nullptr});
+  if (!way->policy) way->background = make_eplb_background(options, cluster_, cost_);
+  return way;
+}
+
+void Planner::check_change(const std::string& from, const std::string& to) {
+  if (placement::find_policy(to) == nullptr)
+    throw Error(ErrorKind::usage, fmt::format("there is no policy \"{}\"", to),
+                "one of " + placement::policy_names(", "));
+  if (from != to && (from == "ideal" || to == "ideal"))
+    throw Error(ErrorKind::usage, "policy ideal has every expert on every worker, and no other policy has");
+}
+
+void Planner::change(const PlannerOptions& options) {
+  check_change(way_->options.policy, options.policy);
+  std::shared_ptr<Way> way = make_way(options);
+  if (way_->background) {
+    way_->background->wind_up();
+    for (const auto& [index, state] : layers_)
+      if (!has_whole(state->placement)) unfinished_.emplace(index, way_);
+  }
+  way_ = std::move(way);
+}
+
+Planner::Way& Planner::way_of(int layer, const LayerState& state) {
+  const auto it = unfinished_.find(layer);
+  if (it == unfinished_.end()) return *way_;
+  if (!has_whole(state.placement)) return *it->second;
+  unfinished_.erase(it);
+  return *way_;
+}
 
 LayerState& Planner::layer(int layer) {
   std::unique_ptr<LayerState>& state = layers_[layer];
@@ -115,10 +155,10 @@ Recovery Planner::lose_workers(const std::vector<bool>& alive, const std::map<in
   if (model_.moe_layers.empty())
     throw Error(ErrorKind::usage, "a worker is lost, and the model's layers are not known",
                 "give --model PRESET, or a header that has moe_layers");
-  if (policy_ && policy_->is_virtual())
-    throw Error(ErrorKind::usage, "policy ideal has no replicas, so it cannot lose a worker");
+  if (way_->is_virtual()) throw Error(ErrorKind::usage, "policy ideal has no replicas, so it cannot lose a worker");
   for (const int index : model_.moe_layers) layer(index);
-  if (background_) background_->freeze();
+  if (way_->background) way_->background->freeze();
+  for (const auto& [index, way] : unfinished_) way->background->freeze();
   Recovery recovery;
   for (auto& [index, state] : layers_) {
     const LayerPlacement& before = state->placement;
@@ -168,6 +208,7 @@ PlannedTarget Planner::plan(const Demand& demand) {
                     std::to_string(cluster_.microbatches) + ", counted from 0",
                 "give --microbatches N, or a header that has it");
   LayerState& state = layer(demand.target.layer);
+  Way& way = way_of(demand.target.layer, state);
 
   PlannedTarget planned;
   if (!state.announced) {
@@ -178,39 +219,39 @@ PlannedTarget Planner::plan(const Demand& demand) {
   Plan& plan = planned.plan;
   plan.seq = seq_++;
   plan.target = demand.target;
-  plan.policy = options_.policy;
-  plan.objective = options_.limits.objective;
-  plan.demand_source = to_string(options_.source);
+  plan.policy = way.options.policy;
+  plan.objective = way.options.limits.objective;
+  plan.demand_source = to_string(way.options.source);
   const char* window_source = nullptr;
   plan.window_ns = window(window_source);
   plan.window_source = window_source;
   count_tiles(demand.counts, cluster_.tile_tokens, true_tiles_);
 
-  if (policy_) plan_by_policy(demand, state, plan);
-  else background_->plan(demand, state, plan, planned.completed);
-  finish_plan(demand, state, plan);
+  if (way.policy) plan_by_policy(demand, way, state, plan);
+  else way.background->plan(demand, state, plan, planned.completed);
+  finish_plan(demand, way, state, plan);
 
   if (!plan.is_virtual) state.record_use(plan.assignment, plan.seq);
-  if (options_.source == DemandSource::last_step) last_step_.observe(demand);
-  if (options_.source == DemandSource::window) window_history_.observe(demand);
+  if (way.options.source == DemandSource::last_step) last_step_.observe(demand);
+  if (way.options.source == DemandSource::window) window_history_.observe(demand);
   preceding_ffn_ns_ = plan.ffn_ns;
   return planned;
 }
 
 // Objective values, bounds and copies by a per-target policy, from the truth or from a guess.
-void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan) {
+void Planner::plan_by_policy(const Demand& demand, Way& way, LayerState& state, Plan& plan) {
   std::span<const std::int64_t> counts = demand.counts;
-  const bool guessed = options_.source != DemandSource::prefetch;
+  const bool guessed = way.options.source != DemandSource::prefetch;
   const int experts = static_cast<int>(model_.experts);
-  if (options_.source == DemandSource::last_step) last_step_.guess(demand.target, experts, guess_counts_);
-  if (options_.source == DemandSource::window) window_history_.guess(demand.target, experts, guess_counts_);
+  if (way.options.source == DemandSource::last_step) last_step_.guess(demand.target, experts, guess_counts_);
+  if (way.options.source == DemandSource::window) window_history_.guess(demand.target, experts, guess_counts_);
   if (guessed) counts = guess_counts_;
 
   placement::Request request{demand.target, counts,         state.placement, state.busy(),    state.last_used,
                              cost_,         plan.window_ns, pinned_,         cluster_.workers};
-  placement::Decision decision = policy_->decide(request);
-  plan.rehomes = policy_->rehomes();
-  plan.is_virtual = policy_->is_virtual();
+  placement::Decision decision = way.policy->decide(request);
+  plan.rehomes = way.policy->rehomes();
+  plan.is_virtual = way.policy->is_virtual();
   plan.copies = std::move(decision.copies);
   plan.assignment = std::move(decision.assignment);
   plan.assignment_tokens = std::move(decision.assignment_tokens);
@@ -222,7 +263,7 @@ void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan
     plan.predicted_ffn_ns = predicted.max_ns;
     // What could be reached, and what bounds it, speaks of the truth: one more question, its copies not taken.
     request.counts = demand.counts;
-    decision = policy_->decide(request);
+    decision = way.policy->decide(request);
   }
   plan.max_tile_load_before = decision.max_tiles_before;
   plan.ffn_ns_before = decision.ffn_ns_before;
@@ -244,7 +285,7 @@ void Planner::plan_by_policy(const Demand& demand, LayerState& state, Plan& plan
   }
 }
 
-void Planner::finish_plan(const Demand& demand, const LayerState& state, Plan& plan) {
+void Planner::finish_plan(const Demand& demand, const Way& way, const LayerState& state, Plan& plan) {
   const int workers = static_cast<int>(cluster_.ffn_workers);
   const WorkerLoads loads = worker_loads(plan.assignment, workers, cost_, cluster_.workers);
   plan.tile_load = loads.tiles;
@@ -254,9 +295,9 @@ void Planner::finish_plan(const Demand& demand, const LayerState& state, Plan& p
   plan.certified = tiles ? plan.max_tile_load == plan.lower_bound : plan.ffn_ns == plan.ffn_bound_ns;
   plan.migration_ns = migration_ns(plan.copies, workers, cost_, cluster_.workers);
   plan.exposed_ns =
-      background_ ? 0
-                  : std::max<Nanos>(
-                        0, awaited_ns(plan.copies, plan.assignment, workers, cost_, cluster_.workers) - plan.window_ns);
+      way.background ? 0
+                     : std::max<Nanos>(0, awaited_ns(plan.copies, plan.assignment, workers, cost_, cluster_.workers) -
+                                              plan.window_ns);
   const Nanos saved =
       tiles ? cost_.c1_ns * (plan.max_tile_load_before - plan.max_tile_load) : plan.ffn_ns_before - plan.ffn_ns;
   plan.gain_ns = saved - plan.exposed_ns;

@@ -74,6 +74,8 @@ class BackgroundPolicy {
   virtual void plan(const Demand& demand, LayerState& layer, Plan& plan, std::optional<PlacementRecord>& completed) = 0;
   // A worker was lost and maps were repaired: from now on the placement stands.
   virtual void freeze() = 0;
+  // Another policy follows: nothing new is begun. What is half done goes on while its layer is planned here.
+  virtual void wind_up() = 0;
 };
 
 class Planner {
@@ -93,6 +95,13 @@ class Planner {
   // PlannerOptions::window_ns from the next plan on.
   void set_window(std::optional<Nanos> window_ns) { options_.window_ns = window_ns; }
 
+  // Plans as these options say from the next target on; the replicas that stand are kept. A layer half-way through a
+  // rearrangement, an expert whole in no slot of its own, is planned as before until it is whole. Of the options only
+  // policy, source and limits may differ. Error{usage}, and nothing happens, where workers hold other weights than the
+  // policy needs (ideal, from and to).
+  void change(const PlannerOptions& options);
+  static void check_change(const std::string& from, const std::string& to);  // Error{usage} as change()
+
   // Demand must be conserved and sized to `experts` (the decoder checks both).
   PlannedTarget plan(const Demand& demand);
 
@@ -105,18 +114,26 @@ class Planner {
   const std::map<int, std::unique_ptr<LayerState>>& layers() const { return layers_; }
 
  private:
+  struct Way {  // of planning
+    PlannerOptions options;
+    std::unique_ptr<placement::Policy> policy;
+    std::unique_ptr<BackgroundPolicy> background;  // where there is no policy
+    bool is_virtual() const { return policy && policy->is_virtual(); }
+  };
+  std::shared_ptr<Way> make_way(PlannerOptions options) const;
+  Way& way_of(int layer, const LayerState& state);
   LayerState& layer(int layer);
   Nanos window(const char*& source) const;
-  void plan_by_policy(const Demand& demand, LayerState& state, Plan& plan);
-  void finish_plan(const Demand& demand, const LayerState& state, Plan& plan);
+  void plan_by_policy(const Demand& demand, Way& way, LayerState& state, Plan& plan);
+  void finish_plan(const Demand& demand, const Way& way, const LayerState& state, Plan& plan);
 
   ModelSpec model_;
   ClusterSpec cluster_;
   LayerCost cost_;
-  PlannerOptions options_;
+  PlannerOptions options_;            // those that hold for the whole run
   std::vector<std::uint8_t> pinned_;  // by expert; empty = none
-  std::unique_ptr<placement::Policy> policy_;
-  std::unique_ptr<BackgroundPolicy> background_;
+  std::shared_ptr<Way> way_;
+  std::map<int, std::shared_ptr<Way>> unfinished_;  // by layer that was not whole at a change: the way before it
   std::map<int, std::unique_ptr<LayerState>> layers_;
   demand::LastStep last_step_;
   demand::Window window_history_;

@@ -1,7 +1,7 @@
 #include "pipeline/standing_plans.h"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 
 #include "pipeline/placement_record.h"
 #include "util/error.h"
@@ -88,46 +88,33 @@ class HeldPlans final : public PlanSource {
  public:
   HeldPlans(const ModelSpec& model, const ClusterSpec& cluster, const LayerCost& cost, const PlannerOptions& options,
             std::int64_t from_step, std::function<void(const PlannedTarget&)> emit)
-      : moving_(model, cluster, cost, options),
-        standing_(model, cluster, cost, exact_split(options)),
+      : planner_(model, cluster, cost, options),
+        held_(exact_split(options)),
         cluster_(cluster),
         from_step_(from_step),
         emit_(std::move(emit)) {}
 
-  const LayerPlacement& placement(int layer) override { return moving_.placement(layer); }
-  void on_placement(const PlacementRecord& record) override { moving_.set_placement(record); }
+  const LayerPlacement& placement(int layer) override { return planner_.placement(layer); }
+  void on_placement(const PlacementRecord& record) override { planner_.set_placement(record); }
   Recovery lose_workers(const std::vector<bool>&, const std::map<int, std::vector<int>>&) override { refuse_losses(); }
 
   PlanPtr next(const Demand& demand, std::int64_t serial) override {
-    const int layer = demand.target.layer;
-    Planner& planner = holds(demand.target) ? standing_ : moving_;
-    PlannedTarget planned = planner.plan(demand);
-    planned.plan.seq = serial;  // two planners, one order
+    if (held_ && demand.target.step >= from_step_) {
+      planner_.change(*held_);
+      held_.reset();
+    }
+    PlannedTarget planned = planner_.plan(demand);
     emit_(planned);
     return publish(std::move(planned.plan), demand, serial, cluster_.tile_tokens,
-                   static_cast<int>(cluster_.ffn_workers), planner.placement(layer));
+                   static_cast<int>(cluster_.ffn_workers), planner_.placement(demand.target.layer));
   }
 
  private:
-  bool holds(const Target& target) {
-    if (held_.contains(target.layer)) return true;
-    if (target.step < from_step_) return false;
-    const LayerPlacement& map = moving_.placement(target.layer);
-    std::vector<bool> whole(map.experts(), false);
-    const std::vector<int> slots = map.physical_to_logical();
-    for (const int expert : slots)
-      if (expert != kNoExpert) whole[expert] = true;
-    if (std::find(whole.begin(), whole.end(), false) != whole.end()) return false;
-    standing_.set_placement({target.layer, map.slots_per_worker(), slots});
-    held_.insert(target.layer);
-    return true;
-  }
-
-  Planner moving_, standing_;
+  Planner planner_;
+  std::optional<PlannerOptions> held_;  // until it is changed to
   ClusterSpec cluster_;
   std::int64_t from_step_;
   std::function<void(const PlannedTarget&)> emit_;
-  std::set<int> held_;
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ int Book::free_slot(int worker) const {
     if (needed_[at] != 0 || (!closed_.empty() && closed_[at] != 0) || is_kept(*before_, traits_, worker, slot))
       continue;
     if (after_->expert_at(worker, slot) == kNoExpert) return slot;
-    if (after_->is_primary_slot(worker, slot)) continue;
+    if (before_->is_primary_slot(worker, slot)) continue;
     const std::int64_t used = last_used_.empty() ? -1 : last_used_[at];
     if (best == kNoSlot || used < oldest) {
       best = slot;

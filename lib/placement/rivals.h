@@ -20,7 +20,8 @@ class Book {
   int workers() const { return after_->workers(); }
   int experts() const { return after_->experts(); }
   std::int64_t count(int expert) const { return counts_[expert]; }
-  int primary(int expert) const { return after_->primary(expert); }
+  // Before the target: where a policy re-homed experts, copies to come may be on lower workers.
+  int primary(int expert) const { return before_->primary(expert); }
   bool holds(int expert, int worker) const { return after_->holds(expert, worker); }  // copies so far included
   // Whether give() can bring the expert to the worker: it is not pinned, and budget and a slot are left that no given
   // tokens need.

@@ -42,6 +42,8 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   void wait_until(Nanos at_ns, const RunLimits& limits);
   Nanos now() const { return clock_.now(); }
   Nanos copying_ns();
+  // Planner::change(), from the next plan on; from any thread. Error{usage}.
+  void change_plans(const pipeline::PlannerOptions& options);
   void deliver_news();               // to the sink
   void drain();                      // when all steps are sampled: until no copy is under way. Error as wait_sampled()
   void stop();                       // all threads; what is in flight is dropped
@@ -125,6 +127,9 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   WallClock clock_;
   std::unique_ptr<pipeline::PlanSource> plans_;
   std::optional<pipeline::PlannedTarget> just_planned_;  // by plans_, for plan()
+  std::mutex change_mutex_;
+  pipeline::PlannerOptions planner_;          // of the plans to come
+  std::atomic<bool> planner_changed_{false};  // and plans_ does not know yet
   std::map<int, LayerPlacement> first_placements_;
   std::map<int, int> ordinals_;  // of MoE layers
 

@@ -77,7 +77,18 @@ void ThreadEngine::on_demand(int source, const Target& target, const std::vector
              [this, source, target, counts] { scheduler_->on_demand(source, target, counts); });
 }
 
+void ThreadEngine::change_plans(const pipeline::PlannerOptions& options) {
+  const std::lock_guard lock(change_mutex_);
+  pipeline::Planner::check_change(planner_.policy, options.policy);
+  planner_ = options;
+  planner_changed_.store(true, std::memory_order_release);
+}
+
 void ThreadEngine::plan(const Demand& demand) {
+  if (planner_changed_.exchange(false, std::memory_order_acquire)) {
+    const std::lock_guard lock(change_mutex_);
+    plans_->change(planner_);
+  }
   const FlightPtr mine = flight(demand.target);
   std::int64_t sum = 0;
   for (const std::int64_t count : demand.counts) sum += count;
