@@ -42,6 +42,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   void wait_until(Nanos at_ns, const RunLimits& limits);
   Nanos now() const { return clock_.now(); }
   Nanos copying_ns();
+  void throw_failure();              // Error: whatever failed on any thread
   void deliver_news();               // to the sink
   void drain();                      // when all steps are sampled: until no copy is under way. Error as wait_sampled()
   void stop();                       // all threads; what is in flight is dropped
@@ -112,7 +113,6 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   bool copying();
   void fail(std::exception_ptr error);
   bool in_flight();
-  void throw_failure();
   void tell(std::function<void()> news);  // for deliver_news()
 
   // Coordinator, with its mutex held
