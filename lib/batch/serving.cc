@@ -206,7 +206,7 @@ std::span<const int> ServingBatcher::complete(int microbatch) {
   return mine.finished;
 }
 
-void ServingBatcher::cancel(int slot) {
+bool ServingBatcher::cancel(int slot) {
   Served& request = slots_[slot];
   AFORE_CHECK(!request.cancelled, "a request is cancelled twice");
   if (request.microbatch < 0) {
@@ -215,7 +215,7 @@ void ServingBatcher::cancel(int slot) {
     queue_.erase(queued);
   } else if (chunk_under_way(slot) != nullptr) {
     request.cancelled = true;
-    return;
+    return false;
   } else {
     const auto ended = std::erase(microbatches_[request.microbatch].running, slot);
     AFORE_CHECK(ended == 1, "a request is cancelled that has ended");
@@ -223,6 +223,7 @@ void ServingBatcher::cancel(int slot) {
   }
   request.cancelled = true;
   release(slot);
+  return true;
 }
 
 std::vector<GivenUp> ServingBatcher::take_given_up() { return std::exchange(given_up_, {}); }

@@ -102,10 +102,10 @@ class ServingBatcher {
   // Its tokens are sampled. Returns the slots of the requests that are complete, in order; they stay readable until
   // release().
   std::span<const int> complete(int microbatch);
-  // Nobody wants the rest of a queued or running request. Its place, its memory and its slot are free at once, or with
-  // complete() where it is in the step under way; neither complete() nor take_given_up() tells it, and it is not
-  // released.
-  void cancel(int slot);
+  // Nobody wants the rest of a queued or running request. Its place, its memory and its slot are free at once, or,
+  // where it is in the step under way, with complete(): then false. Neither complete() nor take_given_up() tells it,
+  // and it is not released; it stays readable until the next offer().
+  bool cancel(int slot);
   // Ended by offer() or compose() since the last call of take_given_up(); readable until release().
   std::vector<GivenUp> take_given_up();
   void release(int slot);  // of a complete or given up request
@@ -114,7 +114,7 @@ class ServingBatcher {
   const Served& at(int slot) const { return slots_[slot]; }
   std::int64_t queued() const { return static_cast<std::int64_t>(queue_.size()); }
   std::int64_t running() const { return running_; }
-  std::int64_t kv_reserved(int attention_worker) const { return workers_[attention_worker].reserved; }
+  std::int64_t kv_reserved(int attention_worker) const { return workers_[attention_worker].reserved; }  // tokens
   const ServingOptions& options() const { return options_; }
 
  private:

@@ -207,8 +207,9 @@ struct Summary {
     double mean = 0, p50 = 0, p99 = 0;
   };
   std::optional<PlanTime> plan_ns;  // wall clock; only with --timing or on measured hosts
-  // Requests of a closed loop: injected = completed + queued + running + rejected + timed_out.
+  // Requests of a closed loop: injected = completed + queued + running + rejected + timed_out + cancelled.
   std::optional<std::int64_t> injected, queued, running, rejected, timed_out;
+  std::int64_t cancelled = 0;  // their clients went away; written only when not 0
   std::optional<std::int64_t> peak_queued, peak_running;
   std::optional<double> mean_queue_ms;  // of the completed ones, from arrival to admission
   std::string saturation;               // STABLE, BACKLOGGED, OVERLOADED

@@ -34,13 +34,12 @@ struct ClosedLoopSink {
 
 class ClosedLoop {
  public:
-  using NextRequest = host::NextRequest;  // of requests with their sequence
-
   ClosedLoop(const ClosedLoopOptions& options, ClosedLoopSink sink);
   ~ClosedLoop();
 
-  // To the last request's end. With `*stop` set in between (by a signal) it takes no further steps, and says true.
-  bool run(const NextRequest& next, const volatile int* stop);
+  // Requests have their sequence. To the last request's end; with `*stop` set in between (by a signal) it takes no
+  // further steps, and says true.
+  bool run(RequestSource& source, const volatile int* stop);
   Summary summary() const;  // without producer
 
  private:

@@ -38,6 +38,7 @@ class ModelRunner : public StepRunner {
   void on_closed(int slot) final;
   bool ends(int slot) final;
   void fill(int slot, Completion& completion) final { sequences_.answer(slot, completion); }
+  void on_idle() override { release(); }
 
  protected:
   // `attention_workers` kAllInOne: worker 0 computes whatever the composer gives to any.

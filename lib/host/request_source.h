@@ -26,8 +26,16 @@ class RequestSource {
   // After none_yet, with nothing else to do: returns when there is something new, or a few ms later at the latest, so
   // that signals are seen.
   virtual void wait() = 0;
-  // Ids of requests whose clients went away since the last call; those that have ended meanwhile are passed over.
+  // Ids of requests that next() gave and whose clients went away since the last call; those that have ended meanwhile
+  // are passed over.
   virtual void take_cancelled(std::vector<std::string>& ids) = 0;
+};
+
+// How many requests never came out of a source that refuses some.
+struct UnreadRequests {
+  std::int64_t full = 0;       // too many waited
+  std::int64_t draining = 0;   // no more are taken
+  std::int64_t cancelled = 0;  // taken, and its client went away before next() gave it
 };
 
 }  // namespace afore::host

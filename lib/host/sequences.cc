@@ -90,8 +90,9 @@ void Sequences::tell(Open& request, bool last) {
   // Not in the middle of a code point.
   while (certain > request.told && certain < size && (static_cast<unsigned char>(request.text[certain]) & 0xC0) == 0x80)
     --certain;
-  if (certain <= request.told && !last) return;
-  text_(request.id, std::string_view(request.text).substr(request.told, certain - request.told), last);
+  certain = std::max(certain, request.told);
+  text_(request.id, std::string_view(request.text).substr(request.told, certain - request.told),
+        std::ssize(request.tokens) - std::ssize(request.prompt->token_ids), last);
   request.told = certain;
 }
 

@@ -18,9 +18,10 @@
 
 namespace afore::host {
 
-// Text of a request as it is certain: what may yet turn out to begin a stop string is held back. The last call of a
-// request has `last` set.
-using TextSink = std::function<void(const std::string& id, std::string_view text, bool last)>;
+// Text of a request as it is certain: what may yet turn out to begin a stop string is held back. Called once for every
+// token after which the request may go on, with the text that is new, which may be empty, and how many tokens it has
+// sampled; and once more when it has ended, with `last` set, unless it was cancelled.
+using TextSink = std::function<void(const std::string& id, std::string_view text, std::int64_t tokens, bool last)>;
 
 class Sequences {
  public:

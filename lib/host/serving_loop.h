@@ -1,8 +1,10 @@
 #pragma once
 // Serving on any host: requests arrive at their own times, every microbatch composes its next step when its last one is
 // sampled, tokens go to their requests, and each request is answered once. What a step computes, and how long it takes,
-// is the runner's business. Holds the open requests and one request ahead; nothing grows with the run but the latency
-// samples.
+// is the runner's business. Holds the open requests and one request ahead; nothing grows with the run.
+//
+// Requests come from a list or a stream, or live: the source says which by what it answers when it has none. A client
+// that goes away frees its request's place and memory within one step.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,20 +13,11 @@
 
 #include "batch/serving.h"
 #include "core/records.h"
-#include "host/prompt.h"
+#include "host/request_source.h"
+#include "host/serving_observer.h"
 #include "pipeline/request_metrics.h"
 
 namespace afore::host {
-
-struct IncomingRequest {
-  RequestRecord record;
-  std::shared_ptr<const SequenceRecord> sequence{};  // for the simulator: the experts of its tokens
-  std::shared_ptr<const Prompt> prompt{};            // for hosts that compute; record.prompt_tokens counts its tokens
-};
-
-// The next request, in order of arrival; false: there is none. Asked for one only when time has reached the one before
-// it.
-using NextRequest = std::function<bool(IncomingRequest&)>;
 
 // When a run ends before its last request does.
 struct RunLimits {
@@ -47,7 +40,7 @@ class StepRunner {
 
   // A request enters its first step, the next that begins; its slot is its own until it is closed.
   virtual void on_admitted(int slot, const IncomingRequest& request) = 0;
-  // It ended, completed or given up, between two of its steps.
+  // It ended, completed, given up or cancelled, between two of its steps.
   virtual void on_closed(int slot) = 0;
 
   // Starts layer 0 of a microbatch's step. `composed` holds until the step is sampled; `record` during the call.
@@ -59,11 +52,12 @@ class StepRunner {
   virtual bool wait_sampled(int microbatch, const RunLimits& limits) = 0;
   // After that, of each slot that sampled: this token ends its request, though it may have more.
   virtual bool ends(int slot) = 0;
-  // Before on_closed(): token ids and text of what the request sampled, where there are any.
+  // Before on_closed(), unless the request was cancelled: token ids and text of what it sampled, where there are any.
   virtual void fill(int slot, Completion& completion) = 0;
 
   virtual void wait_until(Nanos at_ns, const RunLimits& limits) = 0;  // or until a signal
-  virtual void finish() = 0;                                          // runs what was begun to its end
+  virtual void on_idle() {}   // nothing is under way, and who comes next is not known
+  virtual void finish() = 0;  // runs what was begun to its end
 };
 
 struct ServingLoopOptions {
@@ -79,18 +73,23 @@ struct ServingLoopOptions {
 
 class ServingLoop {
  public:
-  // `runner` must outlive the loop. `completion` may be empty.
-  ServingLoop(const ServingLoopOptions& options, StepRunner& runner, std::function<void(const Completion&)> completion);
+  // `runner` and `observers` must outlive the loop. `completion` may be empty; it is not told of cancelled requests.
+  ServingLoop(const ServingLoopOptions& options, StepRunner& runner, std::function<void(const Completion&)> completion,
+              std::vector<ServingObserver*> observers = {});
 
-  // To the last request's end. With `*stop` set in between (by a signal) it takes no further steps, and says true.
-  bool run(const NextRequest& next, const volatile int* stop);
+  // To the end of the source and of its last request. With `*stop` set in between (by a signal) it takes no further
+  // steps, and says true.
+  bool run(RequestSource& source, const volatile int* stop);
+  // When it has run: requests that the source did not let through, for fill().
+  void add_unread(const UnreadRequests& unread) { metrics_.add_unread(unread.full, unread.draining, unread.cancelled); }
   void fill(Summary& summary) const;  // the requests' part
 
  private:
   // What the batcher need not know of an open request, by its slot.
   struct Open {
+    bool open = false;
     IncomingRequest request;
-    Nanos first_token_ns = batch::kNever, last_token_ns = batch::kNever;
+    Nanos first_token_ns = pipeline::kNoTime, last_token_ns = pipeline::kNoTime;
     Nanos copying_ns = 0;                        // how long copies had been under way at the last token
     std::vector<std::pair<Nanos, bool>> gaps{};  // between its tokens; whether a copy was under way
   };
@@ -103,29 +102,41 @@ class ServingLoop {
   void read_ahead();
   void take_arrivals(Nanos until);
   void take_given_up();
+  void take_cancelled();
+  void cancel(const std::string& id);
+  void note_token(int slot, Nanos now, Nanos copying_ns);
   void take_tokens(int microbatch);
   bool begin_step(int microbatch);
   void wait_for_arrival();
-  void answer(Completion completion, Nanos arrival_ns, Nanos first_token_ns, Nanos finished_ns) const;
+  void wait_for_source();
+  void answer(Completion completion, const pipeline::RequestTimes& times) const;
   void close(int slot, Nanos now, const char* finish_reason, const char* reject_reason);
+  void close_cancelled(int slot, Nanos now);
+  void forget_past(Nanos now);
+  void tell_load();
   Batch batch_record(const batch::ServingStep& composed, int microbatch) const;
 
   StepRunner& runner_;
   std::function<void(const Completion&)> completion_;
+  std::vector<ServingObserver*> observers_;
   std::size_t layers_;
   std::optional<std::int64_t> steps_;
   std::int64_t max_open_;
   bool was_full_ = false;  // when arrivals were last taken
   batch::ServingBatcher batcher_;
   pipeline::RequestMetrics metrics_;
-  NextRequest next_;
+  RequestSource* source_ = nullptr;  // while it runs
+  bool source_ended_ = false;
   RunLimits limits_;
   std::optional<IncomingRequest> ahead_;  // the one that arrives next
   Nanos last_arrival_ns_ = 0;
   std::vector<Open> open_;  // by the batcher's slot
   std::int64_t step_ = 0;
-  std::vector<bool> begun_, in_step_;  // microbatches: in this turn; with a step that is not yet ended
-  std::optional<Nanos> cut_ns_;        // where the run was ended
+  std::vector<bool> begun_, in_step_;         // microbatches: in this turn; with a step that is not yet ended
+  std::optional<Nanos> cut_ns_;               // where the run was ended
+  Nanos forgotten_ns_ = 0;                    // when the metrics last forgot what cannot change any more
+  std::vector<std::string> cancelled_;        // of one take_cancelled()
+  std::vector<std::int64_t> kv_blocks_used_;  // of one tell_load()
 };
 
 }  // namespace afore::host

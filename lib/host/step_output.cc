@@ -25,6 +25,9 @@ void StepOutput::emit_first() {
 
 void StepOutput::release() {
   while (!items_.empty() && !under_way_.contains(items_.front().step)) emit_first();
+  // Of steps that nobody wrote down, or whose batch is out.
+  if (items_.empty()) early_.clear();
+  else early_.erase(early_.begin(), early_.lower_bound({items_.front().step, 0}));
 }
 
 void StepOutput::release_all() {

@@ -46,8 +46,23 @@ void RequestMetrics::check(std::int64_t queued, std::int64_t running) {
   running_ = running;
   peak_queued_ = std::max(peak_queued_, queued);
   peak_running_ = std::max(peak_running_, running);
-  AFORE_CHECK(injected_ == completed_ + queued + running + rejected() + timed_out_,
+  AFORE_CHECK(injected_ == completed_ + queued + running + rejected() + timed_out_ + cancelled_,
               "requests were lost or counted twice");
+}
+
+void RequestMetrics::add_unread(std::int64_t full, std::int64_t draining, std::int64_t cancelled) {
+  injected_ += full + draining + cancelled;
+  rejected_for_load_ += full;
+  rejected_unservable_ += draining;
+  cancelled_ += cancelled;
+}
+
+void RequestMetrics::forget_before(Nanos oldest_arrival_ns) {
+  const auto past = concurrent_change_.lower_bound(oldest_arrival_ns / kNsPerS);
+  for (auto it = concurrent_change_.begin(); it != past; it = concurrent_change_.erase(it)) {
+    concurrent_before_ += it->second;
+    most_concurrent_before_ = std::max(most_concurrent_before_, concurrent_before_);
+  }
 }
 
 const char* RequestMetrics::saturation(const Summary& summary) const {
@@ -71,7 +86,7 @@ void RequestMetrics::fill(Summary& s, std::optional<Nanos> end_ns) const {
     s.total_token_throughput = rate(input_tokens_ + output_tokens_);
     if (objectives_.any()) s.request_goodput = rate(good_);
   }
-  std::int64_t concurrent = 0, most = 0;
+  std::int64_t concurrent = concurrent_before_, most = most_concurrent_before_;
   for (const auto& [second, change] : concurrent_change_) most = std::max(most, concurrent += change);
   s.max_concurrent_requests = most;
   s.ttft = ttft_.summary();
@@ -85,6 +100,7 @@ void RequestMetrics::fill(Summary& s, std::optional<Nanos> end_ns) const {
   s.running = running_;
   s.rejected = rejected();
   s.timed_out = timed_out_;
+  s.cancelled = cancelled_;
   s.peak_queued = peak_queued_;
   s.peak_running = peak_running_;
   if (completed_ > 0) s.mean_queue_ms = queue_ns_ / static_cast<double>(completed_) / 1e6;

@@ -25,6 +25,7 @@ void RunMetrics::on_target(const Demand& demand, const Batch* batch) {
   step.output_tokens = batch != nullptr && batch->sampled != kAbsent ? batch->sampled : demand.tokens - prefill;
   if (batch == nullptr) return;
   step.has_batch = any_batch_ = true;
+  if (requests_ == Requests::counted_elsewhere) return;
   step.admitted = batch->admitted;
   step.finished = batch->finished;
 }
@@ -178,7 +179,7 @@ Summary RunMetrics::summary() const {
     s.total_input_tokens = input_tokens_;
     s.output_throughput = static_cast<double>(output_tokens_) / *s.duration;
     s.total_token_throughput = static_cast<double>(output_tokens_ + input_tokens_) / *s.duration;
-    if (any_batch_) {
+    if (any_batch_ && requests_ == Requests::of_batches) {
       s.completed = completed_;
       s.failed = 0;
       s.request_throughput = static_cast<double>(completed_) / *s.duration;

@@ -17,7 +17,12 @@ namespace afore::pipeline {
 
 class RunMetrics {
  public:
-  RunMetrics(const ClusterSpec& cluster, const LayerCost& cost) : cluster_(cluster), cost_(cost) {}
+  // Requests that end before the token that was known to be their last are no part of the batches. Where there are
+  // such, who serves them counts them (RequestMetrics), and here they are not remembered.
+  enum class Requests { of_batches, counted_elsewhere };
+
+  RunMetrics(const ClusterSpec& cluster, const LayerCost& cost, Requests requests = Requests::of_batches)
+      : cluster_(cluster), cost_(cost), requests_(requests) {}
 
   // A target enters the pipeline. `batch`: its microbatch's requests in this step, where the stream has them.
   void on_target(const Demand& demand, const Batch* batch);
@@ -61,6 +66,7 @@ class RunMetrics {
 
   ClusterSpec cluster_;
   LayerCost cost_;
+  Requests requests_;
   std::map<int, Microbatch> microbatches_;
   std::map<Target, Worst> worst_;
   std::map<std::string, Request> live_;

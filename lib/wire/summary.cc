@@ -88,6 +88,12 @@ void visit_afore(S& s, Visit&& visit) {
   visit("interrupted", s.interrupted);
 }
 
+// Both of these are written only where there is something to say.
+template <class S, class Visit>
+void visit_cancelled(S& s, Visit&& visit) {
+  visit("cancelled", s.cancelled);
+}
+
 template <class S, class Visit>
 void visit_losses(S& s, Visit&& visit) {
   visit("input_lost_lines", s.input_lost_lines);
@@ -175,6 +181,7 @@ const std::set<std::string, std::less<>>& afore_keys() {
     Summary summary;
     const auto add = [&](std::string_view key, auto&) { list.emplace(key); };
     visit_afore(summary, add);
+    visit_cancelled(summary, add);
     visit_losses(summary, add);
     return list;
   }();
@@ -194,6 +201,7 @@ std::string to_json(const Summary& summary) {
   json.key("afore");
   json.open('{');
   visit_afore(summary, write);
+  if (summary.cancelled != 0) visit_cancelled(summary, write);
   if (summary.input_lost_lines != 0 || summary.input_lost_bytes != 0) visit_losses(summary, write);
   for (const auto& [name, text] : summary.notes) {
     AFORE_CHECK(!afore_keys().contains(name), "a note has the name of a summary key");
@@ -216,6 +224,7 @@ Summary decode_summary(ObjectReader& record) {
   if (!afore) return summary;
   ObjectReader object(afore);
   visit_afore(summary, Reader{object});
+  visit_cancelled(summary, Reader{object});
   visit_losses(summary, Reader{object});
   for (const JsonValue member : afore)
     if (member.type() == JsonType::string && !afore_keys().contains(member.key()))

@@ -84,7 +84,7 @@ TEST(ServingCancel, AQueuedRequestLeavesTheQueueAtOnce) {
   batcher.offer(0, 1, 1);
   batcher.offer(0, 1, 1);
   EXPECT_EQ(batcher.offer(0, 1, 1).refusal, Refusal::queue_full);
-  batcher.cancel(0);
+  EXPECT_TRUE(batcher.cancel(0));
   EXPECT_EQ(batcher.queued(), 1);
   EXPECT_EQ(batcher.offer(0, 1, 1).slot, 0);  // the slot too is free
   const ServingStep& step = batcher.compose(0, 0);
@@ -97,7 +97,8 @@ TEST(ServingCancel, ARequestInTheStepUnderWayLeavesWithIt) {
   batcher.offer(0, 2, 1);
   batcher.offer(0, 2, 1);
   batcher.compose(0, 0);
-  batcher.cancel(0);
+  EXPECT_FALSE(batcher.cancel(0));
+  EXPECT_TRUE(batcher.at(0).cancelled);
   EXPECT_EQ(batcher.running(), 2);
   EXPECT_EQ(batcher.kv_reserved(0), 32);
   EXPECT_EQ(batcher.offer(0, 1, 1).slot, 2);  // its slot is still taken
@@ -127,9 +128,10 @@ TEST(ServingCancel, ARunningRequestWithoutAChunkLeavesAtOnce) {
   complete(batcher);
   batcher.offer(0, 20, 4);
   batcher.compose(0, 0);  // one token and three of the prompt
-  batcher.cancel(0);
+  EXPECT_FALSE(batcher.cancel(0));
   complete(batcher);
-  batcher.cancel(1);  // between steps
+  EXPECT_TRUE(batcher.at(0).cancelled);  // readable until another takes the slot
+  EXPECT_TRUE(batcher.cancel(1));        // between steps
   EXPECT_EQ(batcher.running(), 0);
   EXPECT_EQ(batcher.kv_reserved(0), 0);
   EXPECT_TRUE(batcher.compose(0, 0).chunks.empty());
@@ -234,7 +236,8 @@ class Chaos {
       const int slot = *at;
       queued_or_running_.erase(at);
       if (under_way(slot)) leaving_.insert(slot);
-      batcher_.cancel(slot);
+      EXPECT_EQ(batcher_.cancel(slot), !under_way(slot));
+      EXPECT_TRUE(batcher_.at(slot).cancelled);
       check();
     }
   }

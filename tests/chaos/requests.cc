@@ -20,14 +20,8 @@ struct Run {
 
 bool run_loop(const Load& load, const ClosedLoopSink& sink, Summary& summary) {
   ClosedLoop loop(load.options, sink);
-  std::size_t next = 0;
-  const bool stopped = loop.run(
-      [&](IncomingRequest& request) {
-        if (next == load.requests.size()) return false;
-        request = load.requests[next++];
-        return true;
-      },
-      &kNoSignal);
+  FiniteRequests source = feed(load.requests);
+  const bool stopped = loop.run(source, &kNoSignal);
   summary = loop.summary();
   return !stopped;
 }

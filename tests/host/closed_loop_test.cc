@@ -30,14 +30,8 @@ Served serve(const ClosedLoopOptions& options, const std::vector<IncomingRequest
   sink.observed = [&](const Observed&) { ++result.observed; };
   sink.completion = [&](const Completion& completion) { result.completions.push_back(completion); };
   ClosedLoop loop(options, std::move(sink));
-  std::size_t next = 0;
-  loop.run(
-      [&](IncomingRequest& request) {
-        if (next == requests.size()) return false;
-        request = requests[next++];
-        return true;
-      },
-      stop);
+  FiniteRequests source = feed(requests);
+  loop.run(source, stop);
   result.summary = loop.summary();
   return result;
 }
@@ -158,12 +152,11 @@ TEST(ClosedLoop, ASignalEndsItBetweenSteps) {
   sink.observed = [&](const Observed&) { ++observed; };
   ClosedLoop loop(options, std::move(sink));
   bool given = false;
-  EXPECT_TRUE(loop.run(
-      [&](IncomingRequest& incoming) {
-        incoming = request("a", 0, 1, 1'000, sequence);
-        return !std::exchange(given, true);
-      },
-      &stop));
+  FiniteRequests source([&](IncomingRequest& incoming) {
+    incoming = request("a", 0, 1, 1'000, sequence);
+    return !std::exchange(given, true);
+  });
+  EXPECT_TRUE(loop.run(source, &stop));
   EXPECT_EQ(loop.summary().running, 1);
   EXPECT_EQ(observed, plans);
   EXPECT_LT(plans, 25);
@@ -215,14 +208,13 @@ TEST(ClosedLoop, ReadsOneRequestAhead) {
   ClosedLoopSink sink;
   sink.completion = [&](const Completion&) { read_at_completion.push_back(read); };
   ClosedLoop loop(plain(), std::move(sink));
-  loop.run(
-      [&](IncomingRequest& incoming) {
-        if (read == 3) return false;
-        incoming = request(std::to_string(read), read * 1'000'000, 1, 1, sequence);
-        ++read;
-        return true;
-      },
-      &kNoSignal);
+  FiniteRequests source([&](IncomingRequest& incoming) {
+    if (read == 3) return false;
+    incoming = request(std::to_string(read), read * 1'000'000, 1, 1, sequence);
+    ++read;
+    return true;
+  });
+  loop.run(source, &kNoSignal);
   EXPECT_EQ(read_at_completion, (std::vector<std::int64_t>{2, 3, 3}));
 }
 

@@ -2,6 +2,7 @@
 // Requests and what they are served with, by hand or by a seed.
 #include "harness.h"
 #include "host/closed_loop.h"
+#include "host/finite_requests.h"
 
 namespace afore::host {
 
@@ -19,6 +20,15 @@ inline IncomingRequest request(std::string id, Nanos arrival, std::int64_t promp
   incoming.record = {std::move(id), arrival, prompt, output, sequence->id, offset};
   incoming.sequence = std::move(sequence);
   return incoming;
+}
+
+// One after the other; they outlive the source.
+inline FiniteRequests feed(const std::vector<IncomingRequest>& requests) {
+  return FiniteRequests([&requests, next = std::size_t{0}](IncomingRequest& request) mutable {
+    if (next == requests.size()) return false;
+    request = requests[next++];
+    return true;
+  });
 }
 
 struct Load {

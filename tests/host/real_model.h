@@ -5,9 +5,9 @@
 #include <map>
 #include <mutex>
 
-#include "harness.h"
 #include "host/monolith.h"
 #include "host/threads/thread_runner.h"
+#include "load.h"
 #include "placement/registry.h"
 
 namespace afore::host {
@@ -76,14 +76,6 @@ struct Answers {
   Summary summary;
 };
 
-inline NextRequest feed(const std::vector<IncomingRequest>& requests) {
-  return [&requests, next = std::size_t{0}](IncomingRequest& request) mutable {
-    if (next == requests.size()) return false;
-    request = requests[next++];
-    return true;
-  };
-}
-
 inline const volatile int kGoOn = 0;
 
 // What a run answers, and what it was asked to watch on the way.
@@ -99,7 +91,8 @@ inline Answers serve(StepRunner& runner, const ModelRun& run, const Watch& watch
     EXPECT_TRUE(answers.completions.emplace(completion.id, completion).second) << completion.id << " answered twice";
     if (watch.completion) watch.completion(completion);
   });
-  answers.interrupted = loop.run(feed(run.requests), watch.stop);
+  FiniteRequests source = feed(run.requests);
+  answers.interrupted = loop.run(source, watch.stop);
   loop.fill(answers.summary);
   return answers;
 }

@@ -12,10 +12,13 @@ class SequencesTest : public testing::Test {
  protected:
   const nn::Tokenizer& tokenizer = tiny_model().tokenizer;
   const int eos = tiny_model().config().eos_ids.at(0);
-  std::vector<std::string> told;  // parts, "$" behind the last
-  Sequences sequences{tokenizer, {eos, 7}, [this](const std::string&, std::string_view text, bool last) {
-                        told.push_back(std::string(text) + (last ? "$" : ""));
-                      }};
+  std::vector<std::string> told;      // parts, "$" behind the last
+  std::vector<std::int64_t> counted;  // tokens that were told with them
+  Sequences sequences{
+      tokenizer, {eos, 7}, [this](const std::string&, std::string_view text, std::int64_t tokens, bool last) {
+        told.push_back(std::string(text) + (last ? "$" : ""));
+        counted.push_back(tokens);
+      }};
   device::Step step;
 
   std::vector<int> ids(std::string_view text) const { return tokenizer.encode(text); }
@@ -82,6 +85,18 @@ TEST_F(SequencesTest, StopStringAcrossTokens) {
   std::string all;
   for (const std::string& part : told) all += part;
   EXPECT_EQ(all, "one two $");
+}
+
+TEST_F(SequencesTest, EveryTokenThatGoesOnIsToldOnceWithTextOrWithout) {
+  admit({"STOP"});
+  take_all(bytes("abST"));
+  EXPECT_EQ(told, (std::vector<std::string>{"", "", "", "a"}));  // three bytes are held back
+  EXPECT_EQ(counted, (std::vector<std::int64_t>{1, 2, 3, 4}));
+  EXPECT_TRUE(take(eos));  // it does not go on
+  EXPECT_EQ(told.size(), 4u);
+  EXPECT_EQ(answer().text, "abST");
+  EXPECT_EQ(told.back(), "bST$");
+  EXPECT_EQ(counted.back(), 5);
 }
 
 TEST_F(SequencesTest, TheFirstStopStringInTheTextCounts) {

@@ -356,6 +356,16 @@ TEST(RoundTrip, SummaryOfADamagedInput) {
   EXPECT_EQ(back.input_lost_bytes, 40);
 }
 
+TEST(RoundTrip, SummaryOfRequestsThatWereCancelled) {
+  EXPECT_EQ(to_json(Summary{}).find("cancelled"), std::string::npos);
+  Summary s;
+  s.cancelled = 5;
+  s.input_lost_lines = 3;
+  EXPECT_NE(to_json(s).find(R"("interrupted":false,"cancelled":5,"input_lost_lines":3,"input_lost_bytes":0})"),
+            std::string::npos);
+  EXPECT_EQ(round_trip(s).cancelled, 5);
+}
+
 TEST(RoundTrip, SummaryNumbers) {
   const std::vector<SummaryNumber> numbers = summary_numbers(to_json(full_summary()));
   const auto value = [&](std::string_view key) {

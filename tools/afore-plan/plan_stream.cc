@@ -48,7 +48,7 @@ class PlanRun {
   std::unique_ptr<pipeline::Planner> planner_;
   std::unique_ptr<pipeline::RunMetrics> metrics_;
   std::unique_ptr<pipeline::Yardstick> yardstick_;
-  std::vector<double> plan_ns_;
+  pipeline::Latencies plan_ns_;
   bool explained_ = false;
   bool saw_request_ = false, saw_demand_ = false;
 };
@@ -106,7 +106,7 @@ void PlanRun::on_demand(const Demand& demand) {
   if (explain_ && demand.target == *explain_) before = planner_->placement(demand.target.layer);
   const pipeline::PlannedTarget planned = plan_at_line(demand);
   if (flags_.timing)
-    plan_ns_.push_back(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
+    plan_ns_.add(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
   pass("demand", stream_.raw());  // only now: a demand that cannot be planned is refused, not passed on
   if (planned.before && wants("placement")) out_.write_line(wire::to_json(*planned.before));
   if (wants("plan")) {
@@ -195,7 +195,7 @@ void PlanRun::finish(bool interrupted) {
     summary.interrupted = interrupted;
     stream_.note_losses(summary);
     summary.notes["values"] = "predicted";  // nothing ran: times are the plans' own claims
-    if (flags_.timing) summary.plan_ns = pipeline::plan_time(plan_ns_);
+    if (flags_.timing) summary.plan_ns = plan_ns_.plan_time();
     out_.write_line(wire::to_json(summary));
   }
   out_.finish();

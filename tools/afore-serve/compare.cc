@@ -12,6 +12,7 @@
 #include "afore-serve/setup.h"
 #include "common/publish.h"
 #include "common/report_file.h"
+#include "host/finite_requests.h"
 #include "pipeline/plan_source.h"
 #include "placement/registry.h"
 #include "report/policy_page.h"
@@ -107,14 +108,13 @@ class Comparison {
       datas_.push_back(make_data());
       host::ClosedLoop loop(options, request_sink(datas_.back().get()));
       std::size_t next = 0;
-      const bool cut = loop.run(
-          [&](host::IncomingRequest& request) {
-            if (next == requests.size()) return false;
-            request = requests[next++];
-            progress.add();
-            return true;
-          },
-          interrupted_);
+      host::FiniteRequests source([&](host::IncomingRequest& request) {
+        if (next == requests.size()) return false;
+        request = requests[next++];
+        progress.add();
+        return true;
+      });
+      const bool cut = loop.run(source, interrupted_);
       rows.push_back(loop.summary());
       rows.back().policy = policy;
       if (!cut) continue;

@@ -11,6 +11,7 @@
 #include "afore-serve/run_output.h"
 #include "common/report_file.h"
 #include "device/plugin.h"
+#include "host/finite_requests.h"
 #include "host/monolith.h"
 #include "host/threads/thread_runner.h"
 #include "migrate/arena.h"
@@ -114,12 +115,12 @@ double cpu_seconds() {
 }
 
 // Its requests one after the other, as they are asked for.
-host::NextRequest feed(std::vector<host::IncomingRequest>& requests) {
-  return [&requests, next = std::size_t{0}](host::IncomingRequest& request) mutable {
+host::FiniteRequests feed(std::vector<host::IncomingRequest>& requests) {
+  return host::FiniteRequests([&requests, next = std::size_t{0}](host::IncomingRequest& request) mutable {
     if (next == requests.size()) return false;
     request = std::move(requests[next++]);
     return true;
-  };
+  });
 }
 
 class Run {
@@ -229,12 +230,13 @@ class Run {
   }
 
   host::TextSink text_sink() {
-    return [this](const std::string& id, std::string_view text, bool last) { out_.text(id, text, last); };
+    return [this](const std::string&, std::string_view text, std::int64_t, bool last) { out_.text(text, last); };
   }
 
   void serve(host::StepRunner& runner, const std::function<Summary()>& summarize) {
     host::ServingLoop loop(serving_, runner, [this](const Completion& completion) { out_.completion(completion); });
-    const bool cut = loop.run(feed(requests_), interrupted_);
+    host::FiniteRequests source = feed(requests_);
+    const bool cut = loop.run(source, interrupted_);
     Summary summary = summarize();
     loop.fill(summary);
     summary.producer = cli::producer("afore-serve");

@@ -44,8 +44,8 @@ void RunOutput::write(std::string_view line) {
   }
 }
 
-void RunOutput::text(const std::string&, std::string_view text, bool last) {
-  if (!live_) return;
+void RunOutput::text(std::string_view text, bool last) {
+  if (!live_ || (text.empty() && !last)) return;
   out_.write(text);
   if (last) out_.write("\n");
   out_.flush();

@@ -32,7 +32,7 @@ class RunOutput {
   }
   bool records() const { return stream_ != nullptr || report_ != nullptr; }
   bool pictures() const { return report_ != nullptr; }
-  void text(const std::string& id, std::string_view text, bool last);
+  void text(std::string_view text, bool last);
   void completion(const Completion& completion);
   void finish(const Summary& summary);  // Error{interrupted} when the recorded stream is not whole
 

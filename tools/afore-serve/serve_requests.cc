@@ -2,6 +2,7 @@
 // does, in its order.
 #include "afore-serve/requests.h"
 #include "afore-serve/setup.h"
+#include "host/finite_requests.h"
 #include "util/error.h"
 
 namespace afore::serve {
@@ -57,7 +58,8 @@ void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWri
   };
   bool cut = false;
   try {
-    cut = loop.run([&](host::IncomingRequest& request) { return feed.next(request); }, interrupted);
+    host::FiniteRequests source([&](host::IncomingRequest& request) { return feed.next(request); });
+    cut = loop.run(source, interrupted);
     // Requests that would arrive after the run's end are still lines of the input.
     for (host::IncomingRequest late; !cut && feed.next(late);) {
     }

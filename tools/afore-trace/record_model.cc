@@ -8,6 +8,7 @@
 #include "common/data_files.h"
 #include "common/record_sink.h"
 #include "device/cpu/thread_pool.h"
+#include "host/finite_requests.h"
 #include "host/monolith.h"
 #include "migrate/arena.h"
 #include "stream_out.h"
@@ -176,7 +177,8 @@ void record_model(const RecordModelFlags& flags, RecordSink& out) {
   write_header(out, make_header("recorded", static_cast<std::uint64_t>(flags.prompts.seed), spec, flags.microbatches),
                workload_of(flags, prompts.requests().size()));
   host::ServingLoop loop(serving, runner, [&](const Completion& completion) { stream.completion(completion); });
-  const bool cut = loop.run([&](host::IncomingRequest& request) { return prompts.next(request); }, interrupted);
+  host::FiniteRequests source([&](host::IncomingRequest& request) { return prompts.next(request); });
+  const bool cut = loop.run(source, interrupted);
   stream.end();
   if (cut) throw Error(ErrorKind::interrupted, "interrupted");
   out.finish();

@@ -48,7 +48,7 @@ ThreadEngine::ThreadEngine(const ThreadOptions& options, device::Device& device,
       coordinator_(attention_count(), static_cast<int>(2 * options.cluster.microbatches + 2), *this),
       ports_(ffn_count()),
       links_(options.pipeline_cost, attention_count(), ffn_count()),
-      metrics_(options.cluster, options.layer_cost),
+      metrics_(options.cluster, options.layer_cost, pipeline::RunMetrics::Requests::counted_elsewhere),
       sampled_(static_cast<std::size_t>(options.cluster.microbatches), 0),
       awaited_(sampled_.size(), 0),
       ring_(make_ring(ring_options(options, plans_->placement(options.model.moe_layers[0]).slots_per_worker()))) {
@@ -227,7 +227,7 @@ Summary ThreadEngine::summary() {
   Summary summary = metrics_.summary();
   summary.host = "threads";
   summary.device = device_.name() + (device_.workers_are_virtual() ? ", virtual workers" : "");
-  summary.plan_ns = pipeline::plan_time(scheduler_->plan_ns());
+  summary.plan_ns = scheduler_->plan_ns().plan_time();
   return summary;
 }
 

@@ -44,6 +44,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   Nanos copying_ns();
   // Planner::change(), from the next plan on; from any thread. Error{usage}.
   void change_plans(const pipeline::PlannerOptions& options);
+  void throw_failure();              // Error: whatever failed on any thread
   void deliver_news();               // to the sink
   void drain();                      // when all steps are sampled: until no copy is under way. Error as wait_sampled()
   void stop();                       // all threads; what is in flight is dropped
@@ -114,7 +115,6 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   bool copying();
   void fail(std::exception_ptr error);
   bool in_flight();
-  void throw_failure();
   void tell(std::function<void()> news);  // for deliver_news()
 
   // Coordinator, with its mutex held

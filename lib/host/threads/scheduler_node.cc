@@ -83,7 +83,7 @@ void SchedulerNode::lend() {
 void SchedulerNode::plan(const Demand& demand) {
   const Nanos start_ns = engine_.now();
   engine_.plan(demand);
-  plan_ns_.push_back(static_cast<double>(engine_.now() - start_ns));
+  plan_ns_.add(static_cast<double>(engine_.now() - start_ns));
   engine_.pace(start_ns, engine_.options().pipeline_cost.scheduler_ns);
   if (!engine_.stopping()) react([&] { actor_.on_planned(demand.target); });
 }

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <span>
 #include <thread>
-#include <vector>
 
+#include "pipeline/latency.h"
 #include "pipeline/scheduler.h"
 
 namespace afore::host {
@@ -26,8 +26,8 @@ class SchedulerNode final : pipeline::Scheduler::Actions {
   void on_demand(int source, const Target& target, std::span<const std::int64_t> counts);
   void on_ring_free();
   void lend();  // after on_demand(): the thread of an attention worker, where it has nothing else to do
-  // Wall-clock time of each plan so far, in ns; when it is stopped.
-  const std::vector<double>& plan_ns() const { return plan_ns_; }
+  // Wall-clock times of the plans so far; when it is stopped.
+  const pipeline::Latencies& plan_ns() const { return plan_ns_; }
 
  private:
   template <class Event>
@@ -41,7 +41,7 @@ class SchedulerNode final : pipeline::Scheduler::Actions {
 
   ThreadEngine& engine_;
   const bool lent_;
-  std::vector<double> plan_ns_;  // of one plan at a time, whoever makes it
+  pipeline::Latencies plan_ns_;  // of one plan at a time, whoever makes it
 
   std::mutex mutex_;
   pipeline::Scheduler actor_;

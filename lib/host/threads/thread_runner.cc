@@ -79,6 +79,12 @@ bool ThreadRunner::wait_sampled(int microbatch, const RunLimits& limits) {
 
 void ThreadRunner::wait_until(Nanos at_ns, const RunLimits& limits) { engine_->wait_until(at_ns, limits); }
 
+void ThreadRunner::on_idle() {
+  engine_->throw_failure();
+  engine_->deliver_news();
+  release();
+}
+
 // What a signal or the end of time left half done is dropped with the threads.
 void ThreadRunner::finish() {
   const bool cut = std::any_of(microbatches_.begin(), microbatches_.end(), [](const auto& m) { return m.under_way; });

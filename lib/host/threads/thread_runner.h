@@ -22,6 +22,7 @@ class ThreadRunner final : public ModelRunner {
   void next_layer(int microbatch, std::size_t layer) override;
   bool wait_sampled(int microbatch, const RunLimits& limits) override;
   void wait_until(Nanos at_ns, const RunLimits& limits) override;
+  void on_idle() override;
   void finish() override;
 
   ThreadEngine& engine() { return *engine_; }
