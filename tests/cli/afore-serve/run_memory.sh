@@ -15,8 +15,3 @@ sed -E 's/("vocab_size": )[0-9]+/\18192/; s/("num_experts": )[0-9]+/\11024/; s/(
 try --weights random:huge
 try --weights random:huge --host monolithic
 try --weights random:huge --policy ideal --ffn-workers 64
-plugin=$(dirname "$(command -v afore-serve)")/../lib/libafore_cuda_shim.so
-[[ -e $plugin ]] || exit 0
-export AFORE_CUDA_PLUGIN=$plugin
-try --device cuda --weights random:huge
-try --device cuda --kv-budget-tokens 1099511627776

@@ -14,7 +14,7 @@ for input in /dev/null empty.afl; do
 done
 # From a pipe, too; with pipefail whoever failed first has said why.
 set -o pipefail
-afore-trace synth --model nosuch 2> why | afore-plan --workers 4
+afore-trace synth --model nosuch --steps 1 --tokens 8 2> why | afore-plan --workers 4
 echo "= $?, $(grep -c 'no preset' why)"
 # What can do without a stream does.
 afore-plan ratio --workers 4 --model gpt-oss-20b < /dev/null | head -n 1

@@ -18,7 +18,7 @@ try afore-serve run --prompt x --record a --record b
 try afore-plan --workers 4 --workers 8 --workers 4
 try afore-serve run --prompt x --record same --report same
 try afore-serve run --prompt x --report ./same --record same
-try afore-serve run --prompt x --record link/same --report "$PWD/folder/../folder/same"
+try afore-serve run --prompt x --record link/same --report ./folder/../folder/same
 try afore-serve compare --summaries s --report s stream
 try afore-serve run --prompt x --record - --report -
 try afore-serve run --prompt x --report -
