@@ -63,6 +63,7 @@ std::unique_ptr<device::Transfers> open_transfers(const std::string& device, con
     if (why.empty()) {
       if (options.tile_tokens != 0 && !device::cuda_plugin().is_tile(options.tile_tokens))
         refuse_tile(options.tile_tokens, "16, 32 or 64 on GPUs");
+      if (options.worker_threads != 1) throw Error(ErrorKind::usage, "--threads is of --device cpu", "leave it out");
       return device::cuda_plugin().open_transfers(options);
     }
     if (device == "cuda") throw Error(ErrorKind::io, why, "--device cpu measures this machine's memory");

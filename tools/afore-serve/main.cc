@@ -26,7 +26,7 @@ void add_common(CLI::App& app, ServeFlags& flags) {
   app.add_option("--faults", flags.faults,
                  "What goes wrong, like kill:F2@12ms,pause:A0@3ms+2ms,slow@1ms+5ms=4 (docs/faults.md)");
   afore::cli::add_int(app, "--fault-seed", flags.fault_seed, "Seed of what faults leave to chance");
-  afore::serve::add_request_flags(app, flags.requests);
+  afore::serve::add_request_flags(app, flags.requests, "64 GiB of them");
   afore::cli::add_report(app, flags.report);
   app.add_flag("--allow-drop", flags.allow_drop, "Accept demand that sums to less than tokens x top-k");
 }
@@ -73,8 +73,8 @@ int main(int argc, char** argv) {
                                {"table", "json"});
         compare->add_flag_callback(
             "--json", [&] { compare_flags.format = "json"; }, "The same as --format json: one summary record a line");
-        compare->add_option("--summaries", compare_flags.summaries,
-                            "Also write the summary records to FILE, which must not exist");
+        afore::cli::beside_stdout(compare->add_option("--summaries", compare_flags.summaries,
+                                                      "Also write the summary records to FILE, which must not exist"));
         afore::cli::examples(*compare,
                              {{"Three policies, against the first",
                                "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"

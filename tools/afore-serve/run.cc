@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "afore-serve/requests.h"
+#include "afore-serve/run_memory.h"
 #include "afore-serve/run_output.h"
 #include "common/report_file.h"
 #include "device/plugin.h"
@@ -66,7 +67,7 @@ cli::Setup run_setup(RunFlags& flags, const nn::ModelConfig& config) {
     model.name += " as " + flags.sizes;
     model.hidden = model.moe_intermediate = model.expert_bytes = model.attention_bytes = model.kv_bytes_per_token =
         kAbsent;
-    flags.planning.model = flags.sizes;
+    flags.planning.model = cli::load_model_preset(flags.sizes, "--sizes").name;
   }
   return cli::resolve(flags.planning, header, "afore");
 }
@@ -77,10 +78,15 @@ host::ServingLoopOptions serving_options(const RunFlags& flags, const cli::Setup
   as.requests = flags.requests;
   host::ServingLoopOptions options = serving_loop_options(as.requests, setup);
   batch::ServingOptions& serving = options.serving;
+  const RunMemory memory = run_memory(config, setup, flags.host == "threads");
   if (flags.requests.kv_budget_tokens == kAbsent)
-    serving.kv_budget_tokens =
-        default_kv_tokens(nn::model_spec(config), setup.cluster.attention_workers,
-                          on_cuda(flags) ? device::cuda_plugin().free_bytes() : migrate::available_memory_bytes());
+    serving.kv_budget_tokens = default_kv_tokens(
+        nn::model_spec(config), setup.cluster.attention_workers,
+        on_cuda(flags) ? device::cuda_plugin().free_bytes()
+                       : migrate::available_memory_bytes() - static_cast<std::int64_t>(memory.weights()));
+  const bool made_up = !flags.model.weights.empty();
+  if (on_cuda(flags)) refuse_beyond_gpu(memory, serving.kv_budget_tokens, made_up, device::cuda_plugin().free_bytes());
+  else refuse_beyond_memory(memory, serving.kv_budget_tokens, made_up);
   if (flags.max_concurrency != kAbsent)
     serving.max_num_seqs = std::min(serving.max_num_seqs, ceil_div(flags.max_concurrency, serving.microbatches));
   // Prompts that are all here wait their turn; what a trace brings at its own times may be refused.
@@ -308,10 +314,11 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   cli::add_int(app, "--threads", flags.threads, "Threads that each worker computes with", 1, 256);
   cli::add_int(app, "--max-concurrency", flags.max_concurrency, "Requests that run at once", 1, 1 << 24);
   cli::add_int(app, "--deadline-s", flags.deadline_s, "A step that takes longer ends the run", 1, 1'000'000);
-  add_request_flags(app, flags.requests);
+  add_request_flags(app, flags.requests, "what a quarter of the memory beside the weights holds, at most 262144");
   app.add_flag("--json", flags.json, "Completion and summary records, also on a terminal");
-  app.add_option("--record", flags.record, "The run's whole stream into FILE (lines, or a log by the name .afl)")
-      ->type_name("FILE");
+  cli::beside_stdout(
+      app.add_option("--record", flags.record, "The run's whole stream into FILE (lines, or a log by the name .afl)")
+          ->type_name("FILE"));
   app.add_flag("--timeline", flags.timeline, "Operation records in --record");
   cli::add_report(app, flags.report);
 }

@@ -30,6 +30,7 @@ std::string id_of(const PromptLine& line, std::size_t index) {
 // JSON lines, or one prompt per line: each line may be either.
 std::vector<PromptLine> read_prompts(const std::string& path) {
   LineReader lines(path);
+  lines.take_unended();
   std::vector<PromptLine> prompts;
   std::set<std::string> ids;
   std::string_view line;
