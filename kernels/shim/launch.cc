@@ -2,6 +2,7 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "kernels/shim/devices.h"
 #include "kernels/shim/lock.h"
@@ -14,6 +15,8 @@ namespace {
 
 // Of a kernel on a device, where it was asked for.
 std::map<std::pair<int, const void*>, std::size_t> most_dynamic_bytes;
+
+std::vector<LaunchPlace> launches;
 
 // A kernel's static shared memory is not known here, so the dynamic part alone is held to the limit.
 bool possible(const void* kernel, const Launch& what) {
@@ -44,6 +47,11 @@ cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int v
 
 }  // namespace
 
+std::vector<LaunchPlace> take_launches() {
+  const Lock lock = take_lock();
+  return std::exchange(launches, {});
+}
+
 void launch(cudaStream_t handle, const void* kernel, Launch what) {
   Lock lock = take_lock();
   const int device = current_device();
@@ -58,6 +66,7 @@ void launch(cudaStream_t handle, const void* kernel, Launch what) {
     report(cudaErrorInvalidResourceHandle);
     return;
   }
+  launches.push_back({device, stream->first_sm, stream->sms});
   enqueue(lock, *stream, {.run = [device, what = std::move(what)] { run(device, what); }});
 }
 

@@ -225,7 +225,8 @@ Summary ThreadEngine::summary() {
   deliver_news();
   Summary summary = metrics_.summary();
   summary.host = "threads";
-  summary.device = device_.name() + (device_.workers_are_virtual() ? ", virtual workers" : "");
+  const std::string sharing = device_.sharing();
+  summary.device = device_.name() + (sharing.empty() ? "" : ", ") + sharing;
   summary.plan_ns = pipeline::plan_time(scheduler_->plan_ns());
   return summary;
 }
