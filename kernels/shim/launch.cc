@@ -2,7 +2,6 @@
 
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "kernels/shim/devices.h"
 #include "kernels/shim/lock.h"
@@ -16,7 +15,7 @@ namespace {
 // Of a kernel on a device, where it was asked for.
 std::map<std::pair<int, const void*>, std::size_t> most_dynamic_bytes;
 
-std::vector<LaunchPlace> launches;
+std::set<LaunchPlace> launch_places;
 
 // A kernel's static shared memory is not known here, so the dynamic part alone is held to the limit.
 bool possible(const void* kernel, const Launch& what) {
@@ -47,9 +46,9 @@ cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int v
 
 }  // namespace
 
-std::vector<LaunchPlace> take_launches() {
+std::set<LaunchPlace> take_launch_places() {
   const Lock lock = take_lock();
-  return std::exchange(launches, {});
+  return std::exchange(launch_places, {});
 }
 
 void launch(cudaStream_t handle, const void* kernel, Launch what) {
@@ -66,7 +65,7 @@ void launch(cudaStream_t handle, const void* kernel, Launch what) {
     report(cudaErrorInvalidResourceHandle);
     return;
   }
-  launches.push_back({device, stream->first_sm, stream->sms});
+  launch_places.insert({device, stream->first_sm, stream->sms});
   enqueue(lock, *stream, {.run = [device, what = std::move(what)] { run(device, what); }});
 }
 

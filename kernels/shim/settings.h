@@ -2,8 +2,8 @@
 // What a test may choose of the machine that the runtime API shows, and what it may look at.
 #include <compare>
 #include <cstddef>
+#include <set>
 #include <string>
-#include <vector>
 
 namespace afore::shim {
 
@@ -24,13 +24,13 @@ struct DriverSettings {
 void set_driver(const DriverSettings& settings);
 int num_green_contexts();  // that there are
 
-// Where a kernel that was launched on a stream may run. Noted at its launch.
+// Where kernels that were launched on streams may run; noted at their launch.
 struct LaunchPlace {
   int device = 0;
   unsigned first_sm = 0, sms = 0;
   auto operator<=>(const LaunchPlace&) const = default;
 };
-std::vector<LaunchPlace> take_launches();  // since the last call
+std::set<LaunchPlace> take_launch_places();  // since the last call
 
 // The text of the error behind cudaErrorLaunchFailure; empty when there is none.
 std::string last_fault();
