@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/sm_split.h"
 #include "util/pattern.h"
 
 namespace afore::device {
@@ -24,12 +25,13 @@ enum class CopyPath {
 const char* to_string(CopyPath path);
 
 struct DeviceInfo {
-  std::string kind;              // "cpu" or "cuda"
-  std::string name;              // of the processor or the GPU
-  std::string arithmetic;        // the instruction set, or the compute capability
-  int units = 0;                 // logical processors, or GPUs
-  int workers_per_unit = 0;      // the most that share a GPU, or the host
-  bool virtual_workers = false;  // workers share a device or its memory: copies between them cross no link
+  std::string kind;                   // "cpu" or "cuda"
+  std::string name;                   // of the processor or the GPU
+  std::string arithmetic;             // the instruction set, or the compute capability
+  int units = 0;                      // logical processors, or GPUs
+  int workers_per_unit = 0;           // the most that share a GPU, or the host
+  bool virtual_workers = false;       // workers share a device or its memory: copies between them cross no link
+  std::optional<SmSplit> sm_split{};  // where they share a GPU
 };
 
 // One out port: a worker and those that it sends to, one after the other. Ports work at the same time.
@@ -74,6 +76,7 @@ struct TransferOptions {
   int worker_threads = 1;              // that each worker computes with, on the host
   const volatile int* stop = nullptr;  // ends a series of rounds early when it becomes non-zero
   int tile_tokens = 0;                 // M tile of the expert FFN, one of the device's; 0: its usual one
+  bool sm_partitions = true;           // workers that share a GPU compute on SMs of their own, where that can be had
 };
 
 class Transfers {

@@ -49,6 +49,7 @@ void settle_device(RunFlags& flags) {
   }
   if (on_cuda(flags) && (flags.isa != "auto" || flags.threads != 1))
     throw Error(ErrorKind::usage, "--isa and --threads are of --device cpu", "leave them out");
+  static_cast<void>(flags.sm_partitions.wanted(on_cuda(flags)));
   if (flags.combine.empty()) flags.combine = on_cuda(flags) ? "partial" : "exact";
 }
 
@@ -104,6 +105,7 @@ host::ThreadOptions thread_options(const RunFlags& flags, const cli::Setup& setu
   options.paced = flags.pace;
   options.on = on_cuda(flags) ? host::ThreadOptions::On::cuda : host::ThreadOptions::On::cpu;
   options.isa = flags.isa == "auto" ? device::cpu::best_isa() : device::cpu::parse_isa(flags.isa);
+  options.sm_partitions = flags.sm_partitions.wanted(on_cuda(flags));
   options.combine = flags.combine == "exact" ? device::Combine::exact : device::Combine::partial;
   options.kv_budget_tokens = kv_budget_tokens;
   options.worker_threads = static_cast<int>(flags.threads);
@@ -271,6 +273,7 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
                   {"threads", "monolithic"});
   cli::add_choice(app, "--device", flags.device, "What workers compute on; auto: CUDA where there is a device",
                   {"cpu", "cuda", "auto"});
+  cli::add_sm_partitions(app, flags.sm_partitions);
   std::vector<std::string> policies;
   for (const placement::PolicyInfo& policy : placement::policies()) policies.emplace_back(policy.name);
   cli::PlanningFlags& planning = flags.planning;

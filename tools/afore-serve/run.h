@@ -6,6 +6,7 @@
 #include "afore-serve/replay.h"
 #include "common/model_source.h"
 #include "common/prompts.h"
+#include "common/sm_partitions.h"
 
 namespace afore::serve {
 
@@ -14,6 +15,7 @@ struct RunFlags {
   cli::PlanningFlags planning;
   RequestFlags requests;
   cli::ModelSourceFlags model;
+  cli::SmPartitionsFlag sm_partitions;
   std::string host = "threads", device = "cpu", isa = "auto", combine, record, sizes, report;
   std::int64_t threads = 1, max_concurrency = kAbsent, deadline_s = 120;
   bool json = false, timeline = false, pace = false, no_overlap = false;

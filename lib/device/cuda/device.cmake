@@ -1,8 +1,8 @@
 # The CUDA device, twice: as a plugin over the CUDA runtime, and over its stand-in on the CPU (kernels/shim), for
 # machines and tests without a GPU. Only nn, util, core and what of device both sides share goes in.
 set(AFORE_CUDA_DEVICE attention_worker.cc buffer.cc check.cc device.cc expert_worker.cc gpus.cc lane.cc parcel.cc
-  partial_sums.cc plugin.cc shapes.cc start_gate.cc step.cc topology.cc transfer_event.cc transfer_ffn.cc transfers.cc
-  uploader.cc weights.cc)
+  partial_sums.cc partitions.cc plugin.cc shapes.cc start_gate.cc step.cc topology.cc transfer_event.cc transfer_ffn.cc
+  transfers.cc uploader.cc weights.cc)
 set_target_properties(afore_nn afore_device PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 

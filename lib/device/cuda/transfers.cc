@@ -21,12 +21,12 @@ constexpr const char* kHint = "use smaller sizes, fewer experts or fewer --worke
 }  // namespace
 
 struct CudaTransfers::Worker {
-  Worker(int on, std::int64_t bytes)
+  Worker(int on, std::int64_t bytes, Partition partition)
       : gpu(on),
         arena({on, false, "an arena for experts", kHint}, static_cast<std::size_t>(bytes)),
         copies(on, Lane::Kind::copies),
         arrivals(on, Lane::Kind::copies),
-        compute(on, Lane::Kind::compute),
+        compute(on, Lane::Kind::compute, std::move(partition)),
         begin(on),
         ffn_begin(on),
         ffn_end(on),
@@ -40,7 +40,10 @@ struct CudaTransfers::Worker {
 };
 
 CudaTransfers::CudaTransfers(const FoundGpus& gpus, const TransferOptions& options)
-    : gpus_(gpus), options_(options), gate_(gpus.gpus.front()) {
+    : gpus_(gpus),
+      options_(options),
+      partitions_(split_sms(gpus.gpus.front(), options.workers, options.sm_partitions)),
+      gate_(gpus.gpus.front()) {
   AFORE_CHECK(!gpus.gpus.empty() && options.workers >= 1, "checked by the caller");
   join_peers(gpus_.gpus);  // where the machine cannot, copies go through the host
 }
@@ -65,7 +68,8 @@ DeviceInfo CudaTransfers::info(CopyPath path) const {
           .arithmetic = fmt::format("sm_{}{}", properties.major, properties.minor),
           .units = static_cast<int>(std::ssize(gpus_.gpus)),
           .workers_per_unit = shared ? options_.workers : 1,
-          .virtual_workers = shared};
+          .virtual_workers = shared,
+          .sm_split = shared ? std::optional(partitions_.split) : std::nullopt};
 }
 
 std::int64_t CudaTransfers::available_bytes(CopyPath path) const {
@@ -78,7 +82,9 @@ void CudaTransfers::reserve(CopyPath path, std::int64_t bytes_per_worker) {
   path_ = path;
   arena_bytes_ = bytes_per_worker;
   for (int w = 0; w < options_.workers; ++w)
-    workers_.push_back(std::make_unique<Worker>(gpu_of(path, w), bytes_per_worker));
+    workers_.push_back(
+        std::make_unique<Worker>(gpu_of(path, w), bytes_per_worker,
+                                 path == CopyPath::d2d ? partitions_.of[static_cast<std::size_t>(w)] : nullptr));
 }
 
 std::int64_t CudaTransfers::stride_bytes(std::int64_t slot_bytes) const { return slot_stride(slot_bytes); }

@@ -1,7 +1,7 @@
 #pragma once
 // Transfers between GPUs, or within one. On d2d all workers share the first GPU; on peer and nccl each has one of its
-// own. A port's copies are on a stream of the sender's GPU, an FFN on one of its worker's; times are of events, on
-// the clock of the GPU where they happen.
+// own. A port's copies are on a stream of the sender's GPU, an FFN on one of its worker's, and on SMs of its own where
+// the GPU is split; times are of events, on the clock of the GPU where they happen.
 #include <memory>
 #include <vector>
 
@@ -51,6 +51,7 @@ class CudaTransfers final : public Transfers {
 
   FoundGpus gpus_;
   TransferOptions options_;
+  Partitions partitions_;  // of the first GPU, for d2d
   CopyPath path_ = CopyPath::d2d;
   std::int64_t arena_bytes_ = 0, slot_bytes_ = 0;
   ExpertSizes sizes_;
