@@ -81,6 +81,8 @@ class RequestParser::Impl final : public beast::http::basic_parser<true> {
       while (!got_some() && bytes.substr(taken).starts_with("\r\n")) taken += 2;
       const std::string_view line = bytes.substr(taken, bytes.substr(taken).find('\n'));
       if (line.size() > limits_.request_line_bytes) refuse(414, "the request line is too long");
+      // Beast would wait for the header's end, which then never comes.
+      if (taken + line.size() < bytes.size() && !line.ends_with('\r')) refuse(400, "lines end with CR and LF");
     }
     while (state() == State::header && taken < bytes.size() && step(bytes, taken)) {
     }

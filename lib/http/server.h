@@ -15,9 +15,9 @@ namespace afore::http {
 struct ServerOptions {
   std::string host = "127.0.0.1";  // a numeric address, of IPv4 or IPv6
   int port = 0;                    // 0: any that is free
-  std::string token;               // of Authorization: Bearer; empty: none is asked for, and `host` must be a loopback
-  Limits limits;
-  std::function<void(std::string_view line)> log;  // what went wrong inside; called by any thread of the server
+  std::string token{};             // of Authorization: Bearer; empty: none is asked for, and `host` must be a loopback
+  Limits limits{};
+  std::function<void(std::string_view line)> log{};  // what went wrong inside; called by any thread of the server
 };
 
 class Server {

@@ -71,7 +71,10 @@ class FakeBackend : public Backend {
   std::string placement() override { return "{\"layers\":[]}"; }
   void set_frozen(bool frozen) override { is_frozen = frozen; }
   void set_policy(const std::string& name) override {
-    if (name != "afore") throw Error(ErrorKind::usage, "there is no policy '" + name + "'");
+    if (name == "slow") {
+      entered = true;
+      while (!released) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    } else if (name != "afore") throw Error(ErrorKind::usage, "there is no policy '" + name + "'");
     const std::lock_guard lock(mutex_);
     policy_ = name;
   }
@@ -146,10 +149,11 @@ class FakeBackend : public Backend {
   }
 
   ModelCard card{"fake", 1700000000, 64};
-  Admission admission = Admission::accepted;
+  std::atomic<Admission> admission{Admission::accepted};
   bool has_template = false, throws = false;
   std::string reason;
   std::atomic<bool> is_frozen{false}, counting{true};
+  std::atomic<bool> entered{false}, released{false};  // of the policy "slow", which takes until it is released
 
  private:
   bool say_locked(const std::string& id, std::string_view text) {

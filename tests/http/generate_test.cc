@@ -176,7 +176,7 @@ TEST_F(Generate, WhatTheModelCannotDoIsRefused) {
       {"/v1/completions", R"({"prompt":"a","max_tokens":64})", 400, "maximum context length is 64"},
       {"/v1/completions", R"({"prompt":")" + std::string(64, 'a') + R"("})", 400, "maximum context length"},
       {"/v1/completions", R"({"prompt":")" + std::string(4096, 'a') + R"("})", 400, "maximum context length"},
-      {"/v1/completions", R"({"prompt":"a","max_tokens":9007199254740991})", 400, "maximum context length"},
+      {"/v1/completions", R"({"prompt":"a","max_tokens":4294967296})", 400, "maximum context length"},
       {"/v1/chat/completions", R"({"messages":[{"role":"user","content":"a"}]})", 400, "no chat template"},
       {"/v1/chat/completions", R"({"messages":[]})", 400, "messages"},
   };
