@@ -22,9 +22,7 @@ Refused refused(Parse&& parse, std::string_view body) {
   return {"no error", ""};
 }
 
-std::string completion_with(std::string_view members) {
-  return R"({"model":"m","prompt":"Hi",)" + std::string(members) + "}";
-}
+std::string completion_with(std::string_view members) { return R"({"prompt":"Hi",)" + std::string(members) + "}"; }
 
 TEST(OpenAiCompletion, EveryKey) {
   const CompletionRequest request = parse_completion(

@@ -11,6 +11,8 @@
 namespace afore::wire::openai {
 namespace {
 
+constexpr std::int64_t kCompletionTokens = 16;  // OpenAI's default, of completions only
+
 TokenIds read_token_ids(JsonValue value) {
   value.expect(JsonType::array);
   TokenIds ids;

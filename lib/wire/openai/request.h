@@ -47,7 +47,7 @@ using Messages = std::vector<nn::ChatMessage>;
 struct CompletionRequest {
   std::string model;   // empty: not named
   PromptInput prompt;  // not empty
-  Sampling sampling;   // always with max_tokens
+  Sampling sampling;   // always with max_tokens: 16 unless it says
   Delivery delivery;
 };
 
@@ -68,8 +68,6 @@ struct DetokenizeRequest {
   std::string model;
   TokenIds tokens;  // may be empty
 };
-
-inline constexpr std::int64_t kCompletionTokens = 16;  // where a completion does not say how many at most
 
 // All throw BadRequest.
 CompletionRequest parse_completion(std::string_view body);
