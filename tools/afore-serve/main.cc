@@ -1,5 +1,8 @@
 // afore-serve: the AFD pipeline, on threads with a real model or on the simulator.
 #include "afore-serve/calibrate.h"
+#ifdef AFORE_WITH_HTTP
+#include "afore-serve/http.h"
+#endif
 #include "afore-serve/replay.h"
 #include "afore-serve/requests.h"
 #include "afore-serve/run.h"
@@ -36,6 +39,9 @@ void add_common(CLI::App& app, ServeFlags& flags) {
 int main(int argc, char** argv) {
   ServeFlags replay_flags, compare_flags;
   RunFlags run_flags;
+#ifdef AFORE_WITH_HTTP
+  afore::serve::HttpFlags http_flags;
+#endif
   return afore::cli::tool_main(
       argc, argv, "afore-serve", "Runs the AFD pipeline: attention workers, FFN workers, scheduler.",
       [&](CLI::App& app) {
@@ -99,6 +105,15 @@ int main(int argc, char** argv) {
           if (run_flags.prompts.file == "-") afore::cli::refuse_terminal_stdin("-", *run);
           afore::serve::run(run_flags);
         });
+#ifdef AFORE_WITH_HTTP
+        CLI::App* http = app.add_subcommand("http", "Serve a real model to OpenAI's clients");
+        afore::serve::add_http_flags(*http, http_flags);
+        afore::cli::examples(*http, {{"On this machine", "afore-serve http --ffn-workers 4 --port 8000"},
+                                     {"On the network, for those who know the token",
+                                      "openssl rand -hex 32 > token\n"
+                                      "afore-serve http --listen 0.0.0.0 --token-file token --ready-file ready"}});
+        http->final_callback([&] { afore::serve::serve_http(http_flags); });
+#endif
         afore::serve::add_calibrate(app);
         afore::cli::examples(app, {{"A model's routing as it runs, planned, and served by the simulator",
                                     "afore-trace record --workload mixed --max-concurrency 48 --steps 10 |\n"
