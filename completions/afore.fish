@@ -357,7 +357,7 @@ complete -c afore-serve -n '__fish_seen_subcommand_from run' -l max-concurrency 
 complete -c afore-serve -n '__fish_seen_subcommand_from run' -l deadline-s -r -d 'A step that takes longer ends the run'
 complete -c afore-serve -n '__fish_seen_subcommand_from run' -l max-num-seqs -r -d 'Running requests of a microbatch'
 complete -c afore-serve -n '__fish_seen_subcommand_from run' -l max-num-batched-tokens -r -d 'Tokens of a step of a microbatch: one per decoding request, the rest prompts'
-complete -c afore-serve -n '__fish_seen_subcommand_from run' -l kv-budget-tokens -r -d 'Tokens an attention worker can cache (default: 64 GiB of them)'
+complete -c afore-serve -n '__fish_seen_subcommand_from run' -l kv-budget-tokens -r -d 'Tokens an attention worker can cache (default: what a quarter of the memory beside the weights holds, at most 262144)'
 complete -c afore-serve -n '__fish_seen_subcommand_from run' -l max-queue -r -d 'Waiting requests; one more is rejected'
 complete -c afore-serve -n '__fish_seen_subcommand_from run' -l max-queue-ms -r -d 'A request that waited this long is rejected (default: half of --goodput\'s ttft)'
 complete -c afore-serve -n '__fish_seen_subcommand_from run' -l timeout-s -r -d 'A request not complete this long after its arrival is given up'

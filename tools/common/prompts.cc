@@ -73,7 +73,6 @@ std::vector<PromptLine> named_prompts(const PromptFlags& flags) {
   if (!flags.prompts.empty()) {
     std::vector<PromptLine> prompts(flags.prompts.size());
     for (std::size_t i = 0; i < prompts.size(); ++i) {
-      if (flags.prompts[i].empty()) throw Error(ErrorKind::usage, "--prompt is empty", "give it some text");
       prompts[i].prompt = flags.prompts[i];
       prompts[i].place = fmt::format("--prompt {}", i + 1);
     }

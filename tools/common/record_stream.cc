@@ -77,7 +77,7 @@ void RecordStream::end() {
   // A stream begins with its header: nothing at all is what a command leaves that failed at the other end of the pipe.
   if (line_number_ == 0 && !may_be_empty_)
     throw Error(ErrorKind::data, lines_.name() + ": there is no record in it",
-                "did the command fail that was to write it?");
+                "did the command that was to write it fail?");
 }
 
 namespace {
