@@ -144,7 +144,7 @@ Watched watch(const shim::DriverSettings& driver, int gpus, bool wanted, std::ui
   static const nn::Model model = nn::random_model(small_config(nn::Architecture::glm4_moe), 3);
   WatchedDevice device(open_cuda(model, setup.options), 2);
   Watched seen;
-  seen.transcript = converse(model, device, setup, {{{5, 17, 30, 42}, {}}, {{9, 1, 77}, {}}}, 3);
+  seen.transcript = converse(model, device, setup, {{{5, 17, 30, 42}, {}}, {{9, 1, 77}, {}}}, 9);
   device.attention.merge(shim::take_launch_places());
   seen.ffn = device.ffn;
   seen.attention = device.attention;
