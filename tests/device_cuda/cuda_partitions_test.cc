@@ -141,9 +141,10 @@ Watched watch(const shim::DriverSettings& driver, int gpus, bool wanted, std::ui
   RunSetup setup;
   setup.options = {1, 2, Combine::partial, 1024, 16, wanted};
   setup.drive = {.seed = 5, .split = true, .copies = true};
-  WatchedDevice device(open_cuda(tiny_model(), setup.options), 2);
+  static const nn::Model model = nn::random_model(small_config(nn::Architecture::glm4_moe), 3);
+  WatchedDevice device(open_cuda(model, setup.options), 2);
   Watched seen;
-  seen.transcript = converse(tiny_model(), device, setup, {{{5, 17, 300, 42}, {}}, {{9, 1, 77}, {}}}, 3);
+  seen.transcript = converse(model, device, setup, {{{5, 17, 30, 42}, {}}, {{9, 1, 77}, {}}}, 9);
   device.attention.merge(shim::take_launch_places());
   seen.ffn = device.ffn;
   seen.attention = device.attention;

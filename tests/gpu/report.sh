@@ -58,7 +58,7 @@ same "$(jq -c '[.figures[] | select(.section == "overlap" and .note != "").note]
 fresh && echo '{"kind":"summary","total_output_tokens":3,"output_throughput":2.0,"median_ttft_ms":null,"median_itl_ms":null,
   "p99_itl_ms":null,"afore":{"device":"D, 2 virtual workers"}}' | tr -d '\n' > run/load.out && step load load 0
 expect 0 "a load"
-same "$(jq -c '[.figures[] | select(.section == "serve").note]' run/report.json)" '["D, 2 virtual workers"]' "its device"
+same "$(jq -c '[.figures[] | select(.name == "load: output_throughput").note]' run/report.json)" '["D, 2 virtual workers"]' "its device"
 
 fresh && copies 4.4 0 > run/copies.out && expect 0 "a fast copy"
 same "$(jq -c '.figures[] | select(.section == "migrate") | .met' run/report.json)" true "a fast copy"

@@ -80,7 +80,7 @@ TEST(CostFile, SmsOfWorkersOnOneGpuAreKept) {
   EXPECT_NE(text.find(R"("sm_partitions":{"gpu_sms":132,"worker_sms":64,"why_plain":null})"), std::string::npos);
   EXPECT_EQ(parse_cost_file(text, "x"), profile);
   EXPECT_EQ(error_in(replaced(text, R"("worker_sms":64)", R"("worker_sms":133)")),
-            "h.json: /measured/sm_partitions/worker_sms: 133 is not a possible number of SMs");
+            "h.json: /measured/sm_partitions/worker_sms: number of SMs 133 is above 132");
   EXPECT_EQ(error_in(replaced(text, R"("worker_sms":64)", R"("worker_sms":null)")),
             "h.json: /measured/sm_partitions/worker_sms: either a partition has SMs, or there is a reason why there is "
             "none");

@@ -17,9 +17,6 @@ try 8
 try 2 --sm-partitions off
 echo '# copies alone'
 afore-migrate -q --device cuda -b 1K -e 1K -n 1 -w 0 --json | jq -c '.devices[].sms, .paths[].sm_partitions'
-echo '# a cost file'
-afore-migrate calibrate -q --device cuda -b 1K -e 4K -n 1 -w 0 -o cost.json 2> /dev/null | sed -nE 's/.*(workers: .*)/\1/p'
-jq -c .measured.sm_partitions cost.json
 echo '# processors have none'
 afore-migrate -q --sm-partitions off 2>&1 || echo "exit $?"
 afore-migrate -q -b 1K -e 1K -n 1 -w 0 --json | jq -c '[.devices[], .paths[] | has("sms") or has("sm_partitions")]'
