@@ -150,18 +150,14 @@ std::int64_t CudaTransfers::count_wrong(int index, std::int64_t at, std::uint64_
 
 // --- Copies
 
-SlotCopy CudaTransfers::slot_copy(int from, std::int64_t from_slot, int to, std::int64_t to_slot) const {
-  return {from, to, slot(from, from_slot), slot(to, to_slot)};
-}
-
-// Each port to its receivers, one after the other; all ports at the same time.
-void CudaTransfers::send_round(std::span<const CopyPort> ports, std::int64_t at) {
-  for (std::size_t r = 0; r < most_receivers(ports); ++r) {
-    std::vector<SlotCopy> together;
-    for (const CopyPort& port : ports)
-      if (r < port.to.size()) together.push_back(slot_copy(port.from, at, port.to[r], at));
-    route_->copy(together, static_cast<std::size_t>(slot_bytes_));
-  }
+// Each port to its receiver number `place`, where it has so many; all at the same time.
+void CudaTransfers::send_together(std::span<const CopyPort> ports, std::size_t place, std::int64_t from_slot,
+                                  std::int64_t to_slot) {
+  std::vector<SlotCopy> together;
+  for (const CopyPort& port : ports)
+    if (place < port.to.size())
+      together.push_back({port.from, port.to[place], slot(port.from, from_slot), slot(port.to[place], to_slot)});
+  route_->copy(together, static_cast<std::size_t>(slot_bytes_));
 }
 
 // FFNs first: nothing of them waits for copies, which may have a time limit of their own.
@@ -194,7 +190,7 @@ std::optional<std::vector<std::vector<double>>> CudaTransfers::time_rounds(std::
     }
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t at = (rounds.first + done + i) % rounds.slots;
-      send_round(ports, at);
+      for (std::size_t r = 0; r < most_receivers(ports); ++r) send_together(ports, r, at, at);
       for (std::size_t p = 0; p < ports.size(); ++p) {
         use(worker(ports[p].from).gpu);
         marks[p][static_cast<std::size_t>(i) + 1]->record(route_->sent(ports[p].from));
@@ -242,10 +238,7 @@ void CudaTransfers::send(const Mix& mix, StartGate::Shut& gate, std::vector<Sent
   for (std::size_t r = 0; r < most_receivers(mix.ports); ++r) {
     for (int i = 0; i < mix.copies; ++i) {
       if ((held += route_->operations_per_copy()) >= StartGate::kMostHeld) gate.open();
-      std::vector<SlotCopy> together;
-      for (const CopyPort& port : mix.ports)
-        if (r < port.to.size()) together.push_back(slot_copy(port.from, i % mix.experts, port.to[r], mix.experts + i));
-      route_->copy(together, static_cast<std::size_t>(slot_bytes_));
+      send_together(mix.ports, r, i % mix.experts, mix.experts + i);
     }
     for (std::size_t p = 0; p < mix.ports.size(); ++p) {
       const CopyPort& port = mix.ports[p];

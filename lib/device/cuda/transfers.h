@@ -48,8 +48,7 @@ class CudaTransfers final : public Transfers {
   Worker& worker(int index) const { return *workers_[static_cast<std::size_t>(index)]; }
   int gpu_of(CopyPath path, int worker) const;
   std::byte* slot(int worker, std::int64_t slot) const;
-  SlotCopy slot_copy(int from, std::int64_t from_slot, int to, std::int64_t to_slot) const;
-  void send_round(std::span<const CopyPort> ports, std::int64_t at);
+  void send_together(std::span<const CopyPort> ports, std::size_t place, std::int64_t from_slot, std::int64_t to_slot);
   void send(const Mix& mix, StartGate::Shut& gate, std::vector<Sent>& sent);
   void mark_arrival(Sent& one);
   void wait_for_all() const;
