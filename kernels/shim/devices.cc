@@ -1,6 +1,7 @@
 #include "kernels/shim/devices.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 #include <utility>
 
@@ -10,7 +11,13 @@
 namespace afore::shim {
 namespace {
 
-int count = 1;
+int first_count() {
+  const char* given = std::getenv("AFORE_SHIM_DEVICES");
+  const int devices = given == nullptr ? 1 : std::atoi(given);
+  return devices < 1 ? 1 : devices;
+}
+
+int count = first_count();
 std::size_t memory_bytes = std::size_t{256} << 20;
 bool peers_possible = true;
 DriverSettings driver_settings;

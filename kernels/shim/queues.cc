@@ -136,6 +136,11 @@ cudaError_t finish_device(Lock& lock, int device) {
   });
 }
 
+void finish_record(Record& record) {
+  if (!record.done) record = {true, std::chrono::steady_clock::now()};
+  operation_ended.notify_all();
+}
+
 void run_some(Lock& lock) {
   for (std::uint64_t left = random_schedule() ? draw(3) : 1; left > 0 && !faulted(); --left)
     if (!step(lock)) return;

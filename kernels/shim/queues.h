@@ -60,6 +60,8 @@ cudaError_t run_until(Lock& lock, const std::function<bool()>& done);
 // Until all that the stream, or the device, holds now is done.
 cudaError_t finish(Lock& lock, const std::shared_ptr<CUstream_st>& stream);
 cudaError_t finish_device(Lock& lock, int device);
+// Of what no operation marks: from here on it is done.
+void finish_record(Record& record);
 // An operation or two, of any stream, or none.
 void run_some(Lock& lock);
 

@@ -8,7 +8,7 @@
 namespace afore::shim {
 
 // Begins anew with so many devices: no streams, no events, no memory, no peer access, no fault. Call it while no other
-// thread uses CUDA. There is one device before the first call.
+// thread uses CUDA. Before the first call there are AFORE_SHIM_DEVICES, or one.
 void set_devices(int count, std::size_t memory_bytes = std::size_t{256} << 20);
 // Whether devices can have access to each other's memory; true at first.
 void set_peer_access(bool possible);

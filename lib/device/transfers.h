@@ -86,13 +86,16 @@ class Transfers {
   virtual int workers() const = 0;
   // Paths that connect so many workers, at least one; the first is the usual one.
   virtual std::vector<CopyPath> paths() const = 0;
+  // Why a path is not among them, in a few words; empty where the kind of device says it all.
+  virtual std::string why_not(CopyPath) const { return ""; }
   // The device as workers on that path have it.
   virtual DeviceInfo info(CopyPath path) const = 0;
 
   // What the arena of each worker on that path may take, now.
   virtual std::int64_t available_bytes(CopyPath path) const = 0;
   // Puts the workers where the path needs them (d2d: on one GPU, peer and nccl: each on its own), with new arenas.
-  // Error {io} when there is no memory.
+  // Error {io} when there is no memory, or
+  // the workers cannot be connected.
   virtual void reserve(CopyPath path, std::int64_t bytes_per_worker) = 0;
   // Cuts every arena into slots, and returns how many.
   virtual std::int64_t cut(std::int64_t slot_bytes) = 0;

@@ -57,6 +57,16 @@ std::string readable_bytes(double bytes) {
   throw Error(ErrorKind::usage, fmt::format("--tile-tokens {}: not a tile of the device", tile_tokens), hint);
 }
 
+[[noreturn]] void refuse_path(const device::Transfers& transfers, CopyPath path) {
+  const std::vector<CopyPath> there = transfers.paths();
+  const std::string why = transfers.why_not(path);
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("--path {}: workers of the {} device have {} alone{}{}", to_string(path),
+                  transfers.info(there.front()).kind, fmt::join(names_of(there), ", "), why.empty() ? "" : ": ", why),
+      "leave --path out, or choose another --device");
+}
+
 std::unique_ptr<device::Transfers> open_transfers(const DeviceFlags& flags, device::TransferOptions options) {
   if (flags.device != "cpu") {
     const std::string why = device::why_no_cuda();
@@ -104,11 +114,7 @@ OpenDevice open_device(const DeviceFlags& flags, std::int64_t workers, std::int6
   const std::vector<CopyPath> there = open.transfers->paths();
   if (open.paths.empty()) open.paths = there;
   for (const CopyPath path : open.paths)
-    if (std::find(there.begin(), there.end(), path) == there.end())
-      throw Error(ErrorKind::usage,
-                  fmt::format("--path {}: workers of the {} device have {} alone", to_string(path),
-                              open.transfers->info(there.front()).kind, fmt::join(names_of(there), ", ")),
-                  "leave --path out, or choose another --device");
+    if (std::find(there.begin(), there.end(), path) == there.end()) refuse_path(*open.transfers, path);
   return open;
 }
 
