@@ -9,7 +9,7 @@
 #include <ctime>
 #include <thread>
 
-#include "afore-serve/token_file.h"
+#include "common/token_file.h"
 #include "common/cli.h"
 #include "common/publish.h"
 #include "host/live_requests.h"
@@ -63,7 +63,7 @@ class Endpoint {
  public:
   explicit Endpoint(HttpFlags flags)
       : flags_(std::move(flags)),
-        token_(flags_.token_file.empty() ? "" : read_token(flags_.token_file)),
+        token_(flags_.token_file.empty() ? "" : cli::read_token(flags_.token_file)),
         model_(cli::load_model(flags_.model)),
         chat_template_(nn::ChatTemplate::load(cli::tokenizer_folder(flags_.model))),
         setup_(worker_setup(flags_, model_->config())),

@@ -1,4 +1,4 @@
-#include "afore-serve/token_file.h"
+#include "common/token_file.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "util/error.h"
 #include "util/line_io.h"
 
-namespace afore::serve {
+namespace afore::cli {
 namespace {
 
 constexpr std::size_t kLeastBytes = 16, kMostBytes = 1024;
@@ -31,4 +31,4 @@ std::string read_token(const std::string& path) {
   return token;
 }
 
-}  // namespace afore::serve
+}  // namespace afore::cli
