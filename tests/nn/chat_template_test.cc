@@ -84,6 +84,13 @@ TEST(ChatTemplate, ScopesAsJinjas) {
       "01");
 }
 
+TEST(ChatTemplate, LoopsThatAreLeft) {
+  EXPECT_EQ(render("{% for i in [1, 2] %}{% if i == 1 %}{% continue %}{% endif %}{{ i }}{% else %}none{% endfor %}"),
+            "2");
+  EXPECT_EQ(render("{% for i in [1, 2] %}{% break %}{% else %}none{% endfor %}"), "none");  // as Jinja has it
+  EXPECT_EQ(render("{% for i in [1, 2] %}a{% set x %}b{% continue %}{% endset %}c{% endfor %}"), "aa");
+}
+
 TEST(ChatTemplate, TheTemplatesOwnWords) {
   EXPECT_EQ(render_error("\n{{ raise_exception('no ' ~ messages[0].role) }}", {{"tool", ""}}), "t:2: no tool");
   EXPECT_EQ(render_error("{{ raise_exception('a\\nb\\tc') }}"), "t:1: a b c");
@@ -163,8 +170,12 @@ TEST(ChatTemplate, Bounds) {
   EXPECT_EQ(render_error("{% set n = namespace(x=[]) %}{% for i in range(99) %}{% set n.x = [n.x] %}{% endfor %}"),
             "t:1: lists and mappings nest deeper than 64 levels");
   EXPECT_EQ(render_error("{{ range(100001) }}"), "t:1: a range of more than 100000 items");
-  for (const char* open : {"(", "[", "not ", "-", "{1:", "a if ", "a[", "a("})
-    EXPECT_NE(load_error("{{ " + times(open, 5000)).find("nests deeper than"), std::string::npos) << open;
+  const std::pair<const char*, const char*> kNested[] = {{"(", ")"},   {"[", "]"},           {"not ", ""}, {"-", ""},
+                                                         {"{1:", "}"}, {"1 if 1 else ", ""}, {"a[", "]"},  {"a(", ")"}};
+  for (const auto& [open, close] : kNested)
+    EXPECT_NE(load_error("{{ " + times(open, 5000) + "1" + times(close, 5000) + " }}").find("nests deeper than"),
+              std::string::npos)
+        << open;
   EXPECT_NE(load_error("{{ a" + times(" + a", 5000) + " }}").find("nests deeper than"), std::string::npos);
   EXPECT_NE(load_error(times("{% if a %}", 5000)).find("nest deeper than"), std::string::npos);
   EXPECT_EQ(load_error(std::string((1 << 20) + 1, 'a')), "t: a chat template longer than 1024 KiB");

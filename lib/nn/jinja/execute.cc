@@ -107,12 +107,15 @@ Evaluator::Flow Evaluator::loop_over(const Node& node) {
   const Value over = evaluate(child(node, 1));
   run_.line = node.line;
   loop.raw = iterate(run_, over);
+  bool whole = false;  // whether an item came to the end of the block: else stands for none that did
   for (; fetch(loop, loop.index + 1); ++loop.index) {
     const Inner inner(*this, loop.scope, &loop);
     assign(child(node, 0), loop.passed[loop.index]);
-    if (execute(child(node, 3)) == Flow::stop_loop) return Flow::next;
+    const Flow flow = execute(child(node, 3));
+    if (flow == Flow::stop_loop) break;
+    whole |= flow == Flow::next;
   }
-  if (loop.index > 0 || child(node, 4) == kAbsent) return Flow::next;
+  if (whole || child(node, 4) == kAbsent) return Flow::next;
   const Inner inner(*this, scope_, loop_);
   return execute(child(node, 4));
 }
