@@ -141,9 +141,10 @@ Value Evaluator::slice(const Node& node) {
 Value Evaluator::binary(const Node& node) {
   const Value a = evaluate(child(node, 0)), b = evaluate(child(node, 1));
   run_.line = node.line;
+  const auto op = static_cast<Operator>(node.code);
   need(a);
-  need(b);
-  return compute(run_, static_cast<Operator>(node.code), a, b);
+  if (op != Operator::modulo || as_text(a) == nullptr) need(b);  // what formats a string may be undefined
+  return compute(run_, op, a, b);
 }
 
 Value Evaluator::concat(const Node& node) {

@@ -104,7 +104,7 @@ class Evaluator {
   bool fetch(Loop& loop, std::size_t count);
   bool passes(Loop& loop, const Value& item);
   void assign(int target, const Value& value);
-  void assign_block(const Node& node);
+  Flow assign_block(const Node& node);
   void define_macro(const Node& node);
   void put(std::string_view text);
 

@@ -56,7 +56,7 @@ Evaluator::Flow Evaluator::execute(int i) {
     case Op::branch: return branch(node);
     case Op::loop_over: return loop_over(node);
     case Op::assign: assign(child(node, 0), evaluate(child(node, 1))); break;
-    case Op::assign_block: assign_block(node); break;
+    case Op::assign_block: return assign_block(node);
     case Op::macro: define_macro(node); break;
     case Op::loop_break: return Flow::stop_loop;
     case Op::loop_continue: return Flow::next_item;
@@ -107,12 +107,15 @@ Evaluator::Flow Evaluator::loop_over(const Node& node) {
   const Value over = evaluate(child(node, 1));
   run_.line = node.line;
   loop.raw = iterate(run_, over);
+  bool whole = false;  // whether an item came to the end of the block: else stands for none that did
   for (; fetch(loop, loop.index + 1); ++loop.index) {
     const Inner inner(*this, loop.scope, &loop);
     assign(child(node, 0), loop.passed[loop.index]);
-    if (execute(child(node, 3)) == Flow::stop_loop) return Flow::next;
+    const Flow flow = execute(child(node, 3));
+    if (flow == Flow::stop_loop) break;
+    whole |= flow == Flow::next;
   }
-  if (loop.index > 0 || child(node, 4) == kAbsent) return Flow::next;
+  if (whole || child(node, 4) == kAbsent) return Flow::next;
   const Inner inner(*this, scope_, loop_);
   return execute(child(node, 4));
 }
@@ -149,20 +152,22 @@ void Evaluator::assign(int target, const Value& value) {
   (*space)->members.emplace_back(node.name, value);
 }
 
-void Evaluator::assign_block(const Node& node) {
+Evaluator::Flow Evaluator::assign_block(const Node& node) {
   std::string outer = std::move(out_);
   out_.clear();
   {
     const Inner inner(*this, scope_, loop_);
-    execute(child(node, 2));
+    const Flow flow = execute(child(node, 2));
+    std::swap(out_, outer);
+    if (flow != Flow::next) return flow;  // and with it what the block had
   }
-  std::swap(out_, outer);
   Value value = run_.text(std::move(outer));
   // Filters stand one within the other, the first one innermost and without an input.
   std::vector<int> filters;
   for (int i = child(node, 1); i != kAbsent; i = child(at(i), 0)) filters.push_back(i);
   for (; !filters.empty(); filters.pop_back()) value = filter(at(filters.back()), std::move(value));
   assign(child(node, 0), value);
+  return Flow::next;
 }
 
 void Evaluator::define_macro(const Node& node) {

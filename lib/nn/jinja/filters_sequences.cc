@@ -41,22 +41,15 @@ Value first(Run& run, const Value& input, const Arguments&) {
   return items.empty() ? Value(Undefined{}) : items.front();
 }
 
-// Of what can be gone through from its end.
-std::vector<Value> reversible(Run& run, const Value& input, const char* of) {
-  const Sequence* sequence = as_sequence(input);
-  if ((sequence != nullptr && sequence->flavour == Flavour::generator) || is_undefined(input))
-    run.fail(fmt::format("{} of {}", of, type_name(input)));
-  return iterate(run, input);
-}
-
 Value last(Run& run, const Value& input, const Arguments&) {
-  std::vector<Value> items = reversible(run, input, "last");
+  const Sequence* sequence = as_sequence(input);
+  if (sequence != nullptr && sequence->flavour == Flavour::generator) run.fail("last of a generator");
+  std::vector<Value> items = iterate(run, input);
   return items.empty() ? Value(Undefined{}) : items.back();
 }
 
 Value reversed(Run& run, const Value& input, const Arguments&) {
   const Sequence* sequence = as_sequence(input);
-  if (is_undefined(input)) run.fail("reverse of undefined");
   std::vector<Value> items = iterate(run, input);
   std::reverse(items.begin(), items.end());
   if (as_text(input) == nullptr) {

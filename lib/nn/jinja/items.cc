@@ -107,7 +107,7 @@ std::vector<Value> iterate(Run& run, const Value& value) {
     for (const auto& member : mapping->members) items.push_back(member.first);
   } else if (const std::string* text = as_text(value)) {
     run.charge_bytes(text->size());
-    run.charge(text->size());
+    run.charge(4 * text->size());  // each becomes a string of its own
     for (const std::string_view part : characters(*text)) items.push_back(run.text(std::string(part)));
   } else if (!is_undefined(value)) {
     run.fail(fmt::format("{} cannot be gone through", type_name(value)));

@@ -178,6 +178,12 @@ int Parser::number() {
   return constant(read.line, value);
 }
 
+int Parser::name_number(const std::string& name) {
+  const auto [at, fresh] = names_.emplace(name, static_cast<int>(program_.names.size()));
+  if (fresh) program_.names.push_back(name);
+  return at->second;
+}
+
 int Parser::word() {
   const int line = token().line;
   const std::string name = expect_name();

@@ -91,12 +91,6 @@ int Parser::constant(int line, Value value) {
   return result;
 }
 
-int Parser::name_number(const std::string& name) {
-  const auto [at, fresh] = names_.emplace(name, static_cast<int>(program_.names.size()));
-  if (fresh) program_.names.push_back(name);
-  return at->second;
-}
-
 Program Parser::parse() {
   program_.root = statements({});
   // In Python it makes what is joined to its result escape <, > and &.

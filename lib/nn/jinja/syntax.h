@@ -55,7 +55,7 @@ enum class Op : std::uint8_t {
   print,         // expression
   block,         // statements
   branch,        // condition, block, condition, block, ..., [block]
-  loop_over,     // target, iterated, [condition], block, [block if nothing was gone through]
+  loop_over,     // target, iterated, [condition], block, [block if no item came to its end]
   assign,        // target, expression
   assign_block,  // target, [filter], block
   macro,  // block, default or kAbsent of each parameter; `name`, `value`: the first parameter in Program::parameters
