@@ -53,9 +53,10 @@ void LiveRecords::planned(const Batch* batch, const Demand& demand, const pipeli
     put(lines);
   }
   if (planned.before)
-    maps_.insert_or_assign(planned.before->layer,
-                           LayerPlacement::from_physical(experts_, workers_, planned.before->slots_per_worker,
-                                                         planned.before->physical_to_logical));
+    maps_.insert_or_assign(
+        planned.before->layer,
+        LayerPlacement::from_physical(experts_, workers_, static_cast<int>(planned.before->slots_per_worker),
+                                      planned.before->physical_to_logical));
   if (planned.plan.is_virtual) return;
   const auto map = maps_.find(demand.target.layer);
   if (map == maps_.end()) return;
