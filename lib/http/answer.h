@@ -13,7 +13,7 @@ struct Answer {
   std::string_view content_type = "application/json";
   std::string body{};
   std::string fields{};  // more header lines, each with its line break
-  bool close = false;  // the connection has no further request to offer
+  bool close = false;    // the connection has no further request to offer
 };
 
 // With the error object of OpenAI's API. `message` is for the client, `code` and `param` may be empty.

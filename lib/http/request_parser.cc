@@ -59,7 +59,6 @@ class RequestParser::Impl final : public beast::http::basic_parser<true> {
 
   Request request_;
   Refusal refusal_;
-  std::size_t declared_ = 0;
 
  private:
   void refuse(int status, const char* why) {
@@ -152,8 +151,7 @@ class RequestParser::Impl final : public beast::http::basic_parser<true> {
 
   void on_header_impl(ErrorCode&) override {
     request_.keep_alive = keep_alive();
-    declared_ = static_cast<std::size_t>(content_length().value_or(0));
-    if (request_.has_body && declared_ == 0 && !chunked()) request_.has_body = false;
+    if (!chunked() && content_length().value_or(0) == 0) request_.has_body = false;
     if (hosts_ > 1 || (hosts_ == 0 && !request_.http10)) refuse(400, "a request names one Host");
   }
 
@@ -181,6 +179,5 @@ std::size_t RequestParser::feed(std::string_view bytes) { return impl_->feed(byt
 RequestParser::State RequestParser::state() const { return impl_->state(); }
 const Refusal& RequestParser::refusal() const { return impl_->refusal_; }
 Request& RequestParser::request() { return impl_->request_; }
-std::size_t RequestParser::declared_body_bytes() const { return impl_->declared_; }
 
 }  // namespace afore::http

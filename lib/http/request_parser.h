@@ -31,7 +31,6 @@ class RequestParser {
   const Refusal& refusal() const;
   // The header's fields from State::body on, the body in State::done.
   Request& request();
-  std::size_t declared_body_bytes() const;  // of Content-Length; 0 without one
 
  private:
   class Impl;
