@@ -94,6 +94,7 @@ class Endpoint {
     }
     end_watching(watcher);
     server_.stop();
+    cli::ended_as_asked();
   }
 
  private:
