@@ -9,9 +9,9 @@
 #include <ctime>
 #include <thread>
 
-#include "common/token_file.h"
 #include "common/cli.h"
 #include "common/publish.h"
+#include "common/token_file.h"
 #include "host/live_requests.h"
 #include "host/serving_loop.h"
 #include "host/threads/thread_runner.h"
@@ -19,6 +19,7 @@
 #include "http/server.h"
 #include "nn/chat_template.h"
 #include "util/error.h"
+#include "util/line_io.h"
 #include "wire/wire.h"
 
 namespace afore::serve {
@@ -39,8 +40,8 @@ std::string served_name(const HttpFlags& flags, const host::LoadedModel& model) 
 
 // The address that a client on this machine can use.
 std::string url_of(const std::string& listen, int port) {
-  const bool v6 = listen.find(':') != std::string::npos;
-  return fmt::format(v6 ? "http://[{}]:{}" : "http://{}:{}", listen, port);
+  if (listen.find(':') != std::string::npos) return fmt::format("http://[{}]:{}", listen, port);
+  return fmt::format("http://{}:{}", listen, port);
 }
 
 // The file is there while the endpoint answers.
