@@ -53,6 +53,7 @@ void expect_no_pages_held(device::PagePool& cache, std::int64_t tokens) {
 struct Told {
   std::int64_t targets = 0, tokens = 0, copies = 0, observed = 0;
   std::map<std::string, std::string> text;
+  std::map<std::string, std::int64_t> goes_on;  // tokens behind which more came
 };
 
 void check(const ModelRun& run, Told& told) {
@@ -63,7 +64,11 @@ void check(const ModelRun& run, Told& told) {
     told.copies += static_cast<std::int64_t>(planned.plan.copies.size());
   };
   sink.observed = [&](const Observed&) { told.observed += 1; };
-  const auto text = [&](const std::string& id, std::string_view part, bool) { told.text[id] += part; };
+  const auto text = [&](const std::string& id, std::string_view part, std::int64_t tokens, bool last) {
+    told.text[id] += part;
+    if (last) return;
+    EXPECT_EQ(tokens, ++told.goes_on[id]) << id;
+  };
   ThreadRunner runner(tiny_model(), run.threads, run.planner, sink, text);
   const Answers got = on_workers(runner, run);
   const Answers want = in_one_piece(run);
