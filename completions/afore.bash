@@ -12,18 +12,21 @@ _afore_migrate() {
   case "$path:$prev" in
     ':--pattern') words='pairs fanout' ;;
     ':--device') words='cpu cuda auto' ;;
+    ':--sm-partitions') words='auto off' ;;
     ':-b' | ':--minbytes' | ':-e' | ':--maxbytes' | ':-f' | ':--stepfactor' | ':-n' | ':--iters' | ':-w' | ':--warmup_iters' | ':-c' | ':--check' | ':--workers' | ':--seed' | ':--path' | ':-T' | ':--timeout' | ':--min-bw' | ':-J' | ':--json_file') ;;
     'overlap:--pattern') words='pairs fanout' ;;
     'overlap:--device') words='cpu cuda auto' ;;
+    'overlap:--sm-partitions') words='auto off' ;;
     'overlap:--model' | 'overlap:--hidden' | 'overlap:--intermediate' | 'overlap:--tile-tokens' | 'overlap:--tokens' | 'overlap:--experts' | 'overlap:--copies' | 'overlap:--workers' | 'overlap:--threads' | 'overlap:-n' | 'overlap:--iters' | 'overlap:-w' | 'overlap:--warmup_iters' | 'overlap:--seed' | 'overlap:--path' | 'overlap:-T' | 'overlap:--timeout' | 'overlap:-J' | 'overlap:--json_file') ;;
     'calibrate:--pattern') words='pairs fanout' ;;
     'calibrate:--device') words='cpu cuda auto' ;;
+    'calibrate:--sm-partitions') words='auto off' ;;
     'calibrate:-b' | 'calibrate:--minbytes' | 'calibrate:-e' | 'calibrate:--maxbytes' | 'calibrate:-f' | 'calibrate:--stepfactor' | 'calibrate:-n' | 'calibrate:--iters' | 'calibrate:-w' | 'calibrate:--warmup_iters' | 'calibrate:-c' | 'calibrate:--check' | 'calibrate:--workers' | 'calibrate:--seed' | 'calibrate:--path' | 'calibrate:-T' | 'calibrate:--timeout' | 'calibrate:--model' | 'calibrate:--hidden' | 'calibrate:--intermediate' | 'calibrate:--tile-tokens' | 'calibrate:--experts' | 'calibrate:--tiles' | 'calibrate:--threads' | 'calibrate:--cost' | 'calibrate:-o' | 'calibrate:--output') ;;
     *)
       case "$path" in
-        '') words='--version -h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed --device --path -T --timeout --min-bw -J --json_file --json -q --quiet overlap calibrate' ;;
-        'overlap') words='-h --help --model --hidden --intermediate --tile-tokens --tokens --experts --copies --workers --pattern --threads -n --iters -w --warmup_iters --seed --device --path -T --timeout -J --json_file --json -q --quiet' ;;
-        'calibrate') words='-h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed --device --path -T --timeout --model --hidden --intermediate --tile-tokens --experts --tiles --threads --cost -o --output --force -q --quiet' ;;
+        '') words='--version -h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed --device --path --sm-partitions -T --timeout --min-bw -J --json_file --json -q --quiet overlap calibrate' ;;
+        'overlap') words='-h --help --model --hidden --intermediate --tile-tokens --tokens --experts --copies --workers --pattern --threads -n --iters -w --warmup_iters --seed --device --path --sm-partitions -T --timeout -J --json_file --json -q --quiet' ;;
+        'calibrate') words='-h --help -b --minbytes -e --maxbytes -f --stepfactor -n --iters -w --warmup_iters -c --check --workers --pattern --seed --device --path --sm-partitions -T --timeout --model --hidden --intermediate --tile-tokens --experts --tiles --threads --cost -o --output --force -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -131,6 +134,7 @@ _afore_serve() {
     'run:--workload') words='conversation documents code math mixed' ;;
     'run:--host') words='threads monolithic' ;;
     'run:--device') words='cpu cuda auto' ;;
+    'run:--sm-partitions') words='auto off' ;;
     'run:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
     'run:--demand-source') words='prefetch last_step window' ;;
     'run:--objective') words='time tiles' ;;
@@ -146,7 +150,7 @@ _afore_serve() {
         '') words='--version -h --help -q --quiet replay compare run calibrate' ;;
         'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --report --allow-drop --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --timeline -q --quiet' ;;
         'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --report --allow-drop --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --policies --format --json --summaries -q --quiet' ;;
-        'run') words='-h --help --model --weights --layers --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos --host --device --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --sizes --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --json --record --timeline --report -q --quiet' ;;
+        'run') words='-h --help --model --weights --layers --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos --host --device --sm-partitions --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --sizes --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --json --record --timeline --report -q --quiet' ;;
         'calibrate') words='-h --help --cost --name -o --output --force --recover -q --quiet' ;;
       esac ;;
   esac

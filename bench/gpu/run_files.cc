@@ -9,6 +9,7 @@
 
 #include "util/error.h"
 #include "util/line_io.h"
+#include "wire/sm_split.h"
 
 namespace afore::bench::gpu {
 namespace {
@@ -48,6 +49,12 @@ struct Spread {
 Spread spread(wire::JsonValue value) {
   wire::ObjectReader object(value);
   return {object.required("p50").number(), object.required("p95").number()};
+}
+
+// ", 64 of 132 SMs each (green contexts)"; empty where no workers share a GPU.
+std::string sms_of(wire::ObjectReader& point) {
+  const wire::JsonValue split = point.find("sm_partitions");
+  return split ? ", " + describe(wire::read_sm_split(split)) : "";
 }
 
 std::string wrong_bytes(std::int64_t wrong) { return wrong == 0 ? "" : fmt::format("{} bytes arrived wrong", wrong); }
@@ -125,15 +132,17 @@ void add_overlap(const std::string& name, const std::string& text, Report& repor
     add("copies alone", copy);
     add("window (FFN alone)", ffn);
     Figure& left = add("exposed", exposed);
-    left.note = fmt::format("path {}", point.required("path").string());
+    const std::string sms = sms_of(point);
+    left.note = fmt::format("path {}{}", point.required("path").string(), sms);
     if (ffn.p50 > copy.p50) {
       left.goal = "0, the window is longer";
       left.met = exposed.p50 <= 0;
     } else {
       left.note += ", the window is shorter than the copies";
     }
-    report.figures.push_back(
-        figure("overlap", of + ": slowdown of the FFN", "", point.required("ffn_slowdown").number()));
+    Figure slowdown = figure("overlap", of + ": slowdown of the FFN", "", point.required("ffn_slowdown").number());
+    if (!sms.empty()) slowdown.note = sms.substr(2);
+    report.figures.push_back(slowdown);
     report.check("overlap", of + ": bytes", wrong_bytes(point.required("nwrong").integer()));
   }
 }
@@ -149,11 +158,16 @@ void add_load(const std::string& name, const std::string& text, Report& report) 
     const std::pair<const char*, const char*> keys[] = {
         {"output_throughput", "tokens/s"}, {"median_ttft_ms", "ms"}, {"median_itl_ms", "ms"}, {"p99_itl_ms", "ms"}};
     const std::int64_t tokens = record.required("total_output_tokens").integer();
+    std::string device;  // with the workers that share it
+    if (const wire::JsonValue afore = record.find("afore"))
+      if (const wire::JsonValue told = wire::ObjectReader(afore).find("device"); told && !told.is_null())
+        device = told.string();
     for (const auto& [key, unit] : keys) {
       const wire::JsonValue value = record.required(key);
       if (value.is_null()) continue;
       Figure& added = report.figures.emplace_back(figure("serve", name + ": " + key, unit, value.number()));
       added.n = tokens;
+      added.note = device;
     }
   }
   report.check("serve", name + ": summary", summarized ? "" : "there is none");

@@ -1,24 +1,31 @@
 #include "kernels/shim/devices.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 #include <utility>
 
 #include "kernels/shim/block.h"
-#include "kernels/shim/settings.h"
 #include "kernels/shim/status.h"
 
 namespace afore::shim {
 namespace {
 
-int count = 1;
+int first_count() {
+  const char* given = std::getenv("AFORE_SHIM_DEVICES");
+  const int devices = given == nullptr ? 1 : std::atoi(given);
+  return devices < 1 ? 1 : devices;
+}
+
+int count = first_count();
 std::size_t memory_bytes = std::size_t{256} << 20;
 bool peers_possible = true;
+DriverSettings driver_settings;
 std::set<std::pair<int, int>> peers;  // device, the one it has access to
 thread_local int current = 0;
 
-constexpr int kVersion = 13000;
-constexpr int kMultiprocessors = 4, kL2Bytes = 4 << 20, kAsyncEngines = 2;
+constexpr int kRuntimeVersion = 13000;
+constexpr int kL2Bytes = 4 << 20, kAsyncEngines = 2;
 
 cudaError_t enable_peer(int peer, unsigned flags) {
   if (const cudaError_t error = refusal()) return error;
@@ -30,6 +37,7 @@ cudaError_t enable_peer(int peer, unsigned flags) {
 
 }  // namespace
 
+DriverSettings& driver() { return driver_settings; }
 int num_devices() { return count; }
 bool is_device(int device) { return device >= 0 && device < count; }
 int current_device() { return current; }
@@ -43,6 +51,11 @@ void reset_devices(int count_, std::size_t memory_bytes_) {
   current = 0;
 }
 
+void set_driver(const DriverSettings& settings) {
+  const Lock lock = take_lock();
+  driver_settings = settings;
+}
+
 void set_peer_access(bool possible) {
   const Lock lock = take_lock();
   peers_possible = possible;
@@ -54,10 +67,14 @@ void set_peer_access(bool possible) {
 using namespace afore::shim;
 
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = kVersion;
+  const Lock lock = take_lock();
+  *version = driver().version;
   return cudaSuccess;
 }
-cudaError_t cudaRuntimeGetVersion(int* version) { return cudaDriverGetVersion(version); }
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = kRuntimeVersion;
+  return cudaSuccess;
+}
 
 cudaError_t cudaGetDeviceCount(int* devices) {
   const Lock lock = take_lock();
@@ -92,7 +109,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.maxGridSize[0] = 0x7fffffff;
   p.maxGridSize[1] = p.maxGridSize[2] = 65535;
   p.major = 9;
-  p.multiProcessorCount = kMultiprocessors;
+  p.multiProcessorCount = static_cast<int>(driver().sms);
   p.concurrentKernels = p.unifiedAddressing = p.streamPrioritiesSupported = 1;
   p.pciBusID = device;
   p.asyncEngineCount = kAsyncEngines;

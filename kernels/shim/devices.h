@@ -2,11 +2,14 @@
 // The devices that the runtime API shows. Callers hold the lock.
 #include <cstddef>
 
+#include "kernels/shim/settings.h"
+
 namespace afore::shim {
 
 inline constexpr std::size_t kSharedBytes = 48 << 10;       // a block's, unless the kernel has asked for more
 inline constexpr std::size_t kMostSharedBytes = 227 << 10;  // as on sm_90
 
+DriverSettings& driver();
 int num_devices();
 bool is_device(int device);
 int current_device();  // of this thread

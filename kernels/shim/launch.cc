@@ -15,6 +15,8 @@ namespace {
 // Of a kernel on a device, where it was asked for.
 std::map<std::pair<int, const void*>, std::size_t> most_dynamic_bytes;
 
+std::set<LaunchPlace> launch_places;
+
 // A kernel's static shared memory is not known here, so the dynamic part alone is held to the limit.
 bool possible(const void* kernel, const Launch& what) {
   const dim3 &g = what.grid, &b = what.block;
@@ -44,6 +46,11 @@ cudaError_t set_attribute(const void* kernel, cudaFuncAttribute attribute, int v
 
 }  // namespace
 
+std::set<LaunchPlace> take_launch_places() {
+  const Lock lock = take_lock();
+  return std::exchange(launch_places, {});
+}
+
 void launch(cudaStream_t handle, const void* kernel, Launch what) {
   Lock lock = take_lock();
   const int device = current_device();
@@ -58,6 +65,7 @@ void launch(cudaStream_t handle, const void* kernel, Launch what) {
     report(cudaErrorInvalidResourceHandle);
     return;
   }
+  launch_places.insert({device, stream->first_sm, stream->sms});
   enqueue(lock, *stream, {.run = [device, what = std::move(what)] { run(device, what); }});
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/shim/devices.h"
 #include "kernels/shim/schedule.h"
 #include "kernels/shim/status.h"
 
@@ -84,6 +85,7 @@ std::shared_ptr<T> find(const std::vector<std::shared_ptr<T>>& all, const T* han
 cudaStream_t add_stream(int device) {
   streams.push_back(std::make_shared<CUstream_st>());
   streams.back()->device = device;
+  streams.back()->sms = driver().sms;
   return streams.back().get();
 }
 cudaEvent_t add_event(int device, bool timed) {
@@ -134,9 +136,18 @@ cudaError_t finish_device(Lock& lock, int device) {
   });
 }
 
+void finish_record(Record& record) {
+  if (!record.done) record = {true, std::chrono::steady_clock::now()};
+  operation_ended.notify_all();
+}
+
 void run_some(Lock& lock) {
   for (std::uint64_t left = random_schedule() ? draw(3) : 1; left > 0 && !faulted(); --left)
     if (!step(lock)) return;
+}
+
+bool has_streams(const CUgreenCtx_st* context) {
+  return std::any_of(streams.begin(), streams.end(), [&](const auto& one) { return one->context == context; });
 }
 
 void drop_operations() {

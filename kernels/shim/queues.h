@@ -27,8 +27,11 @@ struct Operation {
 
 }  // namespace afore::shim
 
+struct CUgreenCtx_st;
 struct CUstream_st {
   int device = 0;
+  unsigned first_sm = 0, sms = 0;    // that its kernels run on
+  CUgreenCtx_st* context = nullptr;  // that has it; null: the device's own
   std::deque<afore::shim::Operation> operations;
   std::uint64_t queued = 0, finished = 0;
   bool running = false;    // its first operation, in some thread
@@ -42,6 +45,7 @@ struct CUevent_st {
 
 namespace afore::shim {
 
+// On all SMs of the device.
 cudaStream_t add_stream(int device);
 cudaEvent_t add_event(int device, bool timed);
 // Null when the handle is not one.
@@ -56,8 +60,12 @@ cudaError_t run_until(Lock& lock, const std::function<bool()>& done);
 // Until all that the stream, or the device, holds now is done.
 cudaError_t finish(Lock& lock, const std::shared_ptr<CUstream_st>& stream);
 cudaError_t finish_device(Lock& lock, int device);
+// Of what no operation marks: from here on it is done.
+void finish_record(Record& record);
 // An operation or two, of any stream, or none.
 void run_some(Lock& lock);
+
+bool has_streams(const CUgreenCtx_st* context);
 
 void drop_operations();
 void drop_all();  // streams and events too

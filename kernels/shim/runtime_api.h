@@ -67,6 +67,16 @@ struct cudaDeviceProp {
 
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
+// Functions of the driver, by name; `version` is that of CUDA whose form of it is wanted.
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1,
+  cudaDriverEntryPointVersionNotSufficent = 2,
+};
+inline constexpr unsigned long long cudaEnableDefault = 0;
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned version,
+                                             unsigned long long flags, cudaDriverEntryPointQueryResult* found);
+
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);  // of the calling thread
 cudaError_t cudaGetDevice(int* device);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "kernels/shim/devices.h"
+#include "kernels/shim/green_contexts.h"
 #include "kernels/shim/memory.h"
 #include "kernels/shim/queues.h"
 #include "kernels/shim/settings.h"
@@ -38,6 +39,7 @@ namespace afore::shim {
 void set_devices(int count, std::size_t memory_bytes) {
   const Lock lock = take_lock();
   drop_all();
+  drop_green_contexts();
   free_all();
   clear_fault();
   reset_devices(count, memory_bytes);

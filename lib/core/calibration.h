@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/sm_split.h"
 
 namespace afore {
 
@@ -40,6 +41,7 @@ struct Calibration {
   std::string device, device_name, arithmetic;
   std::int64_t units = 0, workers = 0;
   bool virtual_workers = false;
+  std::optional<SmSplit> sm_split{};  // of the copies' workers where they share a GPU; the FFN's is the first of them
   std::vector<CopyCalibration> copies{};  // the first is the one that copy_latency_ns and copy_bytes_per_s say
   std::optional<FfnCalibration> ffn{};
   bool operator==(const Calibration&) const = default;

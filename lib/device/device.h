@@ -91,14 +91,15 @@ struct DeviceOptions {
   Combine combine = Combine::exact;
   std::int64_t kv_budget_tokens = 0;  // of each attention worker
   int tile_tokens = 0;                // M tile of the expert FFN; one of the device's
+  bool sm_partitions = true;          // workers that share a GPU compute on SMs of their own, where that can be had
 };
 
 class Device {
  public:
   virtual ~Device() = default;
 
-  virtual std::string name() const = 0;                       // as summaries say it: "cpu-avx2"
-  virtual bool workers_are_virtual() const { return false; }  // several share one accelerator
+  virtual std::string name() const = 0;               // as summaries say it: "cpu-avx2"
+  virtual std::string sharing() const { return ""; }  // "4 virtual workers on …" where workers share an accelerator
   virtual std::unique_ptr<Attention> make_attention(int worker) = 0;
   virtual std::unique_ptr<ExpertWorker> make_experts(int worker, std::int64_t slots) = 0;
   // Every expert of `layers`, readable by all workers, for plans that own no slots: place = ordinal of the layer *

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/sm_split.h"
 #include "util/pattern.h"
 
 namespace afore::device {
@@ -24,12 +25,13 @@ enum class CopyPath {
 const char* to_string(CopyPath path);
 
 struct DeviceInfo {
-  std::string kind;              // "cpu" or "cuda"
-  std::string name;              // of the processor or the GPU
-  std::string arithmetic;        // the instruction set, or the compute capability
-  int units = 0;                 // logical processors, or GPUs
-  int workers_per_unit = 0;      // the most that share a GPU, or the host
-  bool virtual_workers = false;  // workers share a device or its memory: copies between them cross no link
+  std::string kind;                   // "cpu" or "cuda"
+  std::string name;                   // of the processor or the GPU
+  std::string arithmetic;             // the instruction set, or the compute capability
+  int units = 0;                      // logical processors, or GPUs
+  int workers_per_unit = 0;           // the most that share a GPU, or the host
+  bool virtual_workers = false;       // workers share a device or its memory: copies between them cross no link
+  std::optional<SmSplit> sm_split{};  // where they share a GPU
 };
 
 // One out port: a worker and those that it sends to, one after the other. Ports work at the same time.
@@ -74,6 +76,7 @@ struct TransferOptions {
   int worker_threads = 1;              // that each worker computes with, on the host
   const volatile int* stop = nullptr;  // ends a series of rounds early when it becomes non-zero
   int tile_tokens = 0;                 // M tile of the expert FFN, one of the device's; 0: its usual one
+  bool sm_partitions = true;           // workers that share a GPU compute on SMs of their own, where that can be had
 };
 
 class Transfers {
@@ -83,13 +86,16 @@ class Transfers {
   virtual int workers() const = 0;
   // Paths that connect so many workers, at least one; the first is the usual one.
   virtual std::vector<CopyPath> paths() const = 0;
+  // Why a path is not among them, in a few words; empty where the kind of device says it all.
+  virtual std::string why_not(CopyPath) const { return ""; }
   // The device as workers on that path have it.
   virtual DeviceInfo info(CopyPath path) const = 0;
 
   // What the arena of each worker on that path may take, now.
   virtual std::int64_t available_bytes(CopyPath path) const = 0;
   // Puts the workers where the path needs them (d2d: on one GPU, peer and nccl: each on its own), with new arenas.
-  // Error {io} when there is no memory.
+  // Error {io} when there is no memory, or
+  // the workers cannot be connected.
   virtual void reserve(CopyPath path, std::int64_t bytes_per_worker) = 0;
   // Cuts every arena into slots, and returns how many.
   virtual std::int64_t cut(std::int64_t slot_bytes) = 0;

@@ -55,7 +55,7 @@ class Backend {
   virtual void set_policy(const std::string& policy) = 0;  // Error{usage} when there is none of that name
 
   // Live records: whole lines, the header first, then what stands, then what happens. `sink` is called on the model's
-  // thread, must not block, and is called until it returns false.
+  // thread, must not block, and is called until it returns false. nullptr: the stream is over.
   using LineSink = std::function<bool(std::shared_ptr<const std::string> lines)>;
   virtual void subscribe(LineSink sink) = 0;
 };

@@ -1,6 +1,9 @@
 #pragma once
 // A model's chat template: how messages become the text of a prompt. Templates are Jinja, as Hugging Face's checkpoints
-// have them; what this reader does not know is refused by name when the template is loaded.
+// have them and transformers sets jinja2 up for them; what this reader does not know is refused by name and line when
+// the template is loaded. A template sees messages, each a mapping of role and content, add_generation_prompt,
+// bos_token and eos_token (undefined where empty), and tools and documents as none, as transformers gives them.
+// strftime_now is undefined: the same messages give the same prompt on any day.
 #include <filesystem>
 #include <memory>
 #include <optional>

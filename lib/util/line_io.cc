@@ -22,6 +22,7 @@ struct LineReader::Impl {
   std::vector<char> buffer;
   std::size_t begin = 0, end = 0;  // bytes not yet returned
   std::size_t scanned = 0;         // no LF in [begin, scanned)
+  bool takes_unended = false;
   std::int64_t line = 0;
 };
 
@@ -63,11 +64,18 @@ bool LineReader::next(std::string_view& line) {
     in.scanned = in.end;
     if (in.read_more()) continue;
     if (in.begin == in.end) return false;
+    if (in.takes_unended) {
+      line = {in.buffer.data() + in.begin, in.end - in.begin};
+      in.begin = in.scanned = in.end;
+      ++in.line;
+      return true;
+    }
     throw Error(ErrorKind::data, in.source.name() + ":" + std::to_string(in.line + 1) + ": the last line is cut off",
                 "it has no newline at its end; was the writer stopped?");
   }
 }
 
+void LineReader::take_unended() { impl_->takes_unended = true; }
 std::int64_t LineReader::line_number() const { return impl_->line; }
 const std::string& LineReader::name() const { return impl_->source.name(); }
 const LogReport* LineReader::log_report() const { return impl_->source.log_report(); }

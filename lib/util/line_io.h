@@ -28,6 +28,9 @@ class LineReader {
   // A truncated last line is reported only after all whole lines were returned, and so is damage in a log: Error{data}.
   bool next(std::string_view& line);
 
+  // From now on a last line without LF is a line: of texts that people write, not of streams, where it is cut off.
+  void take_unended();
+
   std::int64_t line_number() const;  // of the line last returned, from 1
   const std::string& name() const;   // "stdin" or the path, for messages
   // Null where the input is no log; complete once next() has returned false.

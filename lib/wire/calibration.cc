@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "wire/decode.h"
+#include "wire/sm_split.h"
 
 namespace afore::wire {
 namespace {
@@ -81,7 +82,7 @@ void write_quality(JsonWriter& json, const FitQuality& fit) {
 
 Calibration read_calibration(JsonValue value) {
   refuse_others(value, {"producer", "command", "seed", "device", "device_name", "arithmetic", "units", "workers",
-                        "virtual_workers", "copies", "ffn"});
+                        "virtual_workers", "sm_partitions", "copies", "ffn"});
   ObjectReader object(value);
   Calibration measured;
   measured.producer = object.required("producer").string();
@@ -95,6 +96,7 @@ Calibration read_calibration(JsonValue value) {
   measured.units = object.required("units").integer(1, kMaxIndex, "number of units");
   measured.workers = object.required("workers").integer(1, kMaxIndex, "number of workers");
   measured.virtual_workers = object.required("virtual_workers").boolean();
+  if (const JsonValue split = object.find("sm_partitions")) measured.sm_split = read_sm_split(split);
   const JsonValue copies = object.required("copies");
   copies.expect(JsonType::array);
   for (const JsonValue item : copies) {
@@ -119,6 +121,10 @@ void write_calibration(JsonWriter& json, const Calibration& measured) {
   json.integer("units", measured.units);
   json.integer("workers", measured.workers);
   json.boolean("virtual_workers", measured.virtual_workers);
+  if (measured.sm_split) {
+    json.key("sm_partitions");
+    write_sm_split(json, *measured.sm_split);
+  }
   json.key("copies");
   json.open('[');
   for (const CopyCalibration& copies : measured.copies) {

@@ -21,12 +21,13 @@ class TreeBuilder {
 
   bool number_integer(std::int64_t value) {
     if (value == 0) return real(-0.0);  // the parser reports only signed literals here: this one was "-0"
-    if (value < -kMaxInteger) fail_magnitude();
+    if (value < -kMaxInteger && !wide()) fail_magnitude();
     return scalar(JsonType::integer, value);
   }
 
   bool number_unsigned(std::uint64_t value) {
-    if (value > static_cast<std::uint64_t>(kMaxInteger)) fail_magnitude();
+    const std::int64_t most = wide() ? std::numeric_limits<std::int64_t>::max() : kMaxInteger;
+    if (value > static_cast<std::uint64_t>(most)) fail_magnitude();
     return scalar(JsonType::integer, static_cast<std::int64_t>(value));
   }
 
@@ -144,7 +145,10 @@ class TreeBuilder {
     return std::string(text_.substr(begin, end - begin));
   }
 
-  [[noreturn]] void fail_magnitude() { fail("the integer is beyond 2^53"); }
+  bool wide() const { return tree_.integers_ == JsonTree::Integers::int64; }
+  [[noreturn]] void fail_magnitude() const {
+    fail(wide() ? "the integer is beyond 64 bits" : "the integer is beyond 2^53");
+  }
   [[noreturn]] void fail(const std::string& fact, const std::string& hint = "") const {
     tree_.fail(path_of(0), fact, hint);
   }

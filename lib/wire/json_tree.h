@@ -83,8 +83,13 @@ class ObjectReader {
 
 class JsonTree {
  public:
+  // Which integers are taken: records are read by others, who may hold them in doubles.
+  enum class Integers : std::uint8_t { to_2_53, int64 };
+  explicit JsonTree(Integers integers = Integers::to_2_53) : integers_(integers) {}
+
   // Error{data} for text that is not one JSON value (RFC 8259; BOM, NUL, trailing bytes and invalid UTF-8 included),
-  // and for what the RFC lets a reader refuse: nesting beyond kMaxDepth, integers beyond 2^53, numbers beyond a double.
+  // and for what the RFC lets a reader refuse: nesting beyond kMaxDepth, integers that are not taken, numbers beyond a
+  // double.
   // `line` 0: the source is one whole text. `source` must outlive the use of the tree.
   JsonValue parse_syntax(std::string_view text, std::string_view source, std::int64_t line = 0);
 
@@ -118,6 +123,7 @@ class JsonTree {
   std::string text_;
   std::string_view source_;
   std::int64_t line_ = 0;
+  Integers integers_;
 };
 
 inline JsonValue::Iterator& JsonValue::Iterator::operator++() {

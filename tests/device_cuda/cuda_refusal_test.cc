@@ -116,9 +116,10 @@ TEST_F(CudaRefusal, NotFiniteAtTheEnd) {
 TEST_F(CudaRefusal, NameSaysWhatItIs) {
   const DeviceOptions options{1, 1, Combine::exact, 1024, 16};
   EXPECT_NE(open_cuda(tiny_model(), options)->name().find("CPU stand-in for CUDA"), std::string::npos);
-  EXPECT_TRUE(open_cuda(tiny_model(), options)->workers_are_virtual());
+  EXPECT_EQ(open_cuda(tiny_model(), options)->sharing(),
+            "2 virtual workers on one GPU, 2 of 4 SMs each (green contexts)");
   shim::set_devices(2);
-  EXPECT_FALSE(open_cuda(tiny_model(), options)->workers_are_virtual());
+  EXPECT_EQ(open_cuda(tiny_model(), options)->sharing(), "");
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ TEST(Topology, TooFewGoRound) {
   const Topology t = spread(2, 2, 3);
   EXPECT_EQ(t.ffn, (Gpus{0, 1, 0}));
   EXPECT_EQ(t.attention, (Gpus{1, 0}));
+  EXPECT_EQ(t.ffn_among_its, (Gpus{0, 0, 1}));
+  EXPECT_EQ(t.attention_among_its, (Gpus{1, 2}));
+  EXPECT_EQ(t.workers_on, (Gpus{3, 2}));
 }
 
 TEST(Topology, AlwaysInRangeAndFfnEven) {

@@ -74,7 +74,9 @@ TEST_P(CudaTransfersTest, CopiesArriveWholeBesideTheFfn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, CudaTransfersTest,
-                         testing::Values(Place{1, CopyPath::d2d, CopyPattern::pairs, 0},
+                         testing::Values(Place{4, CopyPath::nccl, CopyPattern::pairs, 6},
+                                         Place{4, CopyPath::nccl, CopyPattern::fanout, 8, false},
+                                         Place{1, CopyPath::d2d, CopyPattern::pairs, 0},
                                          Place{1, CopyPath::d2d, CopyPattern::fanout, 1},
                                          Place{4, CopyPath::peer, CopyPattern::pairs, 2},
                                          Place{5, CopyPath::peer, CopyPattern::fanout, 3},
@@ -83,7 +85,8 @@ INSTANTIATE_TEST_SUITE_P(Places, CudaTransfersTest,
 TEST(CudaTransfers, PathsAreThoseThatTheGpusHave) {
   shim::set_devices(2);
   const auto two = plugin().open_transfers({.workers = 2});
-  EXPECT_EQ(two->paths(), (std::vector<CopyPath>{CopyPath::peer, CopyPath::d2d}));
+  EXPECT_EQ(two->paths(), (std::vector<CopyPath>{CopyPath::peer, CopyPath::nccl, CopyPath::d2d}));
+  EXPECT_FALSE(two->info(CopyPath::nccl).virtual_workers);
   EXPECT_FALSE(two->info(CopyPath::peer).virtual_workers);
   EXPECT_TRUE(two->info(CopyPath::d2d).virtual_workers);
   EXPECT_EQ(two->info(CopyPath::d2d).workers_per_unit, 2);

@@ -21,7 +21,8 @@ copies() { # MICROSECONDS WRONG
     "out_of_place":{"nwrong":%s},"per_iter":{"p50_us":%s,"p95_us":%s}}]}' "$2" "$1" "$1"
 }
 overlap() { # COPY WINDOW EXPOSED
-  printf '{"config":{"iters":9},"results":[{"path":"d2d","tokens_per_expert":8,"copy_us":{"p50":%s,"p95":9.0},
+  printf '{"config":{"iters":9},"results":[{"path":"d2d",
+    "sm_partitions":{"gpu_sms":132,"worker_sms":64,"why_plain":null},"tokens_per_expert":8,"copy_us":{"p50":%s,"p95":9.0},
     "ffn_us":{"p50":%s,"p95":9.0},"exposed_us":{"p50":%s,"p95":0.5},"ffn_slowdown":1.5,"nwrong":0}]}' "$@"
 }
 step() { printf '%s\t%s\t%s\t1.5\n' "$@" >> run/steps.tsv; }
@@ -51,6 +52,13 @@ same "$(failed)" '[]' "all is well"
 same "$(jq -c '.figures[] | select(.section == "migrate") | [.value, .met]' run/report.json)" '[800,false]' "a slow copy"
 same "$(jq -c '.facts' run/report.json)" '{"commit":"abc","device":"D"}' facts
 same "$(jq -c '.figures[] | select(.goal | startswith("0,")) | .met' run/report.json)" true "hidden copies"
+
+same "$(jq -c '[.figures[] | select(.section == "overlap" and .note != "").note]' run/report.json)" \
+  '["path d2d, 64 of 132 SMs each (green contexts)","64 of 132 SMs each (green contexts)"]' "SMs of workers"
+fresh && echo '{"kind":"summary","total_output_tokens":3,"output_throughput":2.0,"median_ttft_ms":null,"median_itl_ms":null,
+  "p99_itl_ms":null,"afore":{"device":"D, 2 virtual workers"}}' | tr -d '\n' > run/load.out && step load load 0
+expect 0 "a load"
+same "$(jq -c '[.figures[] | select(.name == "load: output_throughput").note]' run/report.json)" '["D, 2 virtual workers"]' "its device"
 
 fresh && copies 4.4 0 > run/copies.out && expect 0 "a fast copy"
 same "$(jq -c '.figures[] | select(.section == "migrate") | .met' run/report.json)" true "a fast copy"

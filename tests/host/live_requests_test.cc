@@ -18,6 +18,12 @@ using Next = RequestSource::Next;
 
 IncomingRequest live(std::string id) { return asked(std::move(id), 77, 1, 2); }
 
+Completion ended(std::string id) {
+  Completion completion;
+  completion.id = std::move(id);
+  return completion;
+}
+
 std::string id_of_next(LiveRequests& requests) {
   IncomingRequest request;
   return requests.next(request) == Next::request ? request.record.id : "";
@@ -50,9 +56,9 @@ TEST(LiveRequests, SoManyMayWait) {
   EXPECT_EQ(requests.waiting(), 1);
   EXPECT_EQ(requests.submit(live("c")), Answer::accepted);
   EXPECT_EQ(id_of_next(requests), "b");
-  requests.on_closed({.id = "b"}, {});  // timed out in the queue
+  requests.on_closed(ended("b"), {});  // timed out in the queue
   EXPECT_EQ(requests.submit(live("d")), Answer::accepted);
-  requests.on_closed({.id = "a"}, {});  // it waited no more
+  requests.on_closed(ended("a"), {});  // it waited no more
   EXPECT_EQ(requests.submit(live("e")), Answer::full);
   EXPECT_EQ(requests.unread().full, 3);
 }

@@ -250,7 +250,7 @@ TEST_F(ServingLive, ObserversHearOfEveryTokenAndStep) {
   source.here = {asked("a", 0, 6, 2), asked("b", 50, 1, 1), asked("c", 60, 1, 1)};
   serve(options);
   EXPECT_EQ(witness.log,
-            (Log{"admit a 0", "close c rejected", "step 4+0 of 1", "step 2+0 of 1", "first a 200", "step 0+1 of 1",
+            (Log{"admit a 0", "step 4+0 of 1", "close c rejected", "step 2+0 of 1", "first a 200", "step 0+1 of 1",
                  "token a 100", "close a length", "admit b 250", "step 1+0 of 1", "first b 350", "close b length"}));
   const pipeline::RequestTimes& a = witness.times["a"];
   EXPECT_EQ(a.arrival_ns, 0);

@@ -105,6 +105,16 @@ TEST(LineReader, ACutOffLastLineIsReportedAfterTheWholeOnes) {
   }
 }
 
+TEST(LineReader, ALastLineWithoutItsEndIsALineWhereThatIsAskedFor) {
+  const TempFile file("a\nb");
+  LineReader reader(file.path());
+  reader.take_unended();
+  Lines lines;
+  for (std::string_view line; reader.next(line);) lines.emplace_back(line);
+  EXPECT_EQ(lines, (Lines{"a", "b"}));
+  EXPECT_EQ(reader.line_number(), 2);
+}
+
 TEST(LineReader, LinesOfEverySizeAroundTheBuffer) {
   std::string text;
   Lines expected;

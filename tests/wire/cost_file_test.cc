@@ -73,6 +73,23 @@ HardwareProfile measured_profile() {
   return profile;
 }
 
+TEST(CostFile, SmsOfWorkersOnOneGpuAreKept) {
+  HardwareProfile profile = measured_profile();
+  profile.measured->sm_split = SmSplit{132, 64, ""};
+  const std::string text = to_json(profile);
+  EXPECT_NE(text.find(R"("sm_partitions":{"gpu_sms":132,"worker_sms":64,"why_plain":null})"), std::string::npos);
+  EXPECT_EQ(parse_cost_file(text, "x"), profile);
+  EXPECT_EQ(error_in(replaced(text, R"("worker_sms":64)", R"("worker_sms":133)")),
+            "h.json: /measured/sm_partitions/worker_sms: number of SMs 133 is above 132");
+  EXPECT_EQ(error_in(replaced(text, R"("worker_sms":64)", R"("worker_sms":null)")),
+            "h.json: /measured/sm_partitions/worker_sms: either a partition has SMs, or there is a reason why there is "
+            "none");
+  EXPECT_EQ(error_in(replaced(text, R"("gpu_sms")", R"("gpu_sms":132,"sms")")),
+            "h.json: /measured/sm_partitions/sms: unknown key | docs/migrate.md lists the keys of \"sm_partitions\"");
+  profile.measured->sm_split = SmSplit{132, 0, "driver 12.2 has no green contexts"};
+  EXPECT_EQ(parse_cost_file(to_json(profile), "x"), profile);
+}
+
 TEST(CostFile, WhatMeasuredValuesRestOnIsKept) {
   HardwareProfile profile = measured_profile();
   const std::string text = to_json(profile);

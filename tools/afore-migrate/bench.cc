@@ -75,8 +75,8 @@ void add_bench(CLI::App& app, const std::vector<std::string>& arguments) {
   add_sweep_flags(app, flags->sweep);
   add_real(app, "--min-bw", flags->min_gbps, "GB/s that each path's average bus bandwidth must reach, else exit 1", 1e9)
       ->type_name("GBPS");
-  app.add_option("-J,--json_file", flags->json_file, "Also write the results as JSON; never overwrites")
-      ->type_name("FILE");
+  beside_stdout(app.add_option("-J,--json_file", flags->json_file, "Also write the results as JSON; never overwrites")
+                    ->type_name("FILE"));
   app.add_flag("--json", flags->json, "The same JSON on standard output, instead of the table");
   examples(app, {{"Copies of 64 KiB to 1 MiB between two workers", "afore-migrate -b 64K -e 1M -n 5"},
                  {"From one worker to three, for a program",

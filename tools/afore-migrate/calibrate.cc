@@ -90,6 +90,7 @@ Calibration provenance(const CalibrateFlags& flags, const Sweep& sweep, const st
           .units = sweep.info().units,
           .workers = sweep.options.workers,
           .virtual_workers = sweep.info().virtual_workers,
+          .sm_split = sweep.info().sm_split,
           .copies = {},
           .ffn = {}};
 }

@@ -57,17 +57,30 @@ std::string readable_bytes(double bytes) {
   throw Error(ErrorKind::usage, fmt::format("--tile-tokens {}: not a tile of the device", tile_tokens), hint);
 }
 
-std::unique_ptr<device::Transfers> open_transfers(const std::string& device, const device::TransferOptions& options) {
-  if (device != "cpu") {
+[[noreturn]] void refuse_path(const device::Transfers& transfers, CopyPath path) {
+  const std::vector<CopyPath> there = transfers.paths();
+  const std::string why = transfers.why_not(path);
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("--path {}: workers of the {} device have {} alone{}{}", to_string(path),
+                  transfers.info(there.front()).kind, fmt::join(names_of(there), ", "), why.empty() ? "" : ": ", why),
+      "leave --path out, or choose another --device");
+}
+
+std::unique_ptr<device::Transfers> open_transfers(const DeviceFlags& flags, device::TransferOptions options) {
+  if (flags.device != "cpu") {
     const std::string why = device::why_no_cuda();
     if (why.empty()) {
       if (options.tile_tokens != 0 && !device::cuda_plugin().is_tile(options.tile_tokens))
         refuse_tile(options.tile_tokens, "16, 32 or 64 on GPUs");
+      if (options.worker_threads != 1) throw Error(ErrorKind::usage, "--threads is of --device cpu", "leave it out");
+      options.sm_partitions = flags.sm_partitions.wanted(true);
       return device::cuda_plugin().open_transfers(options);
     }
-    if (device == "cuda") throw Error(ErrorKind::io, why, "--device cpu measures this machine's memory");
+    if (flags.device == "cuda") throw Error(ErrorKind::io, why, "--device cpu measures this machine's memory");
     note("measuring on cpu: " + why);
   }
+  options.sm_partitions = flags.sm_partitions.wanted(false);
   if (options.tile_tokens != 0 && options.tile_tokens != device::cpu::kTileTokens)
     refuse_tile(options.tile_tokens, "leave it out: 8 on processors");
   return std::make_unique<host::HostTransfers>(options);
@@ -83,6 +96,7 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags) {
                  "(send and receive); default: all that the device has")
       ->type_name("LIST")
       ->allow_extra_args(false);
+  add_sm_partitions(app, flags.sm_partitions);
   add_int(app, "-T,--timeout", flags.time_limit_s,
           "Seconds after which the run ends with what it has, exit 1; 0: no limit", 0, 1'000'000);
 }
@@ -93,18 +107,14 @@ OpenDevice open_device(const DeviceFlags& flags, std::int64_t workers, std::int6
   open.paths = parse_paths(flags.paths);
   open.stop = catch_interrupts();
   if (flags.time_limit_s > 0) limit_time(flags.time_limit_s);
-  open.transfers = open_transfers(flags.device, {.workers = static_cast<int>(workers),
-                                                 .worker_threads = static_cast<int>(worker_threads),
-                                                 .stop = open.stop,
-                                                 .tile_tokens = static_cast<int>(tile_tokens)});
+  open.transfers = open_transfers(flags, {.workers = static_cast<int>(workers),
+                                          .worker_threads = static_cast<int>(worker_threads),
+                                          .stop = open.stop,
+                                          .tile_tokens = static_cast<int>(tile_tokens)});
   const std::vector<CopyPath> there = open.transfers->paths();
   if (open.paths.empty()) open.paths = there;
   for (const CopyPath path : open.paths)
-    if (std::find(there.begin(), there.end(), path) == there.end())
-      throw Error(ErrorKind::usage,
-                  fmt::format("--path {}: workers of the {} device have {} alone", to_string(path),
-                              open.transfers->info(there.front()).kind, fmt::join(names_of(there), ", ")),
-                  "leave --path out, or choose another --device");
+    if (std::find(there.begin(), there.end(), path) == there.end()) refuse_path(*open.transfers, path);
   return open;
 }
 
@@ -129,8 +139,10 @@ std::string describe(const device::DeviceInfo& info) {
 
 std::string describe_workers(const device::DeviceInfo& info, std::int64_t workers) {
   if (!info.virtual_workers) return fmt::format("{}", workers);
-  return fmt::format("{} virtual ({})", workers,
-                     info.kind == "cpu" ? "they share this machine's memory" : "several share a GPU");
+  if (!info.sm_split) return fmt::format("{} virtual (they share this machine's memory)", workers);
+  const std::string split = describe(*info.sm_split);
+  if (info.sm_split->worker_sms > 0) return fmt::format("{} virtual on one GPU, {}", workers, split);
+  return fmt::format("{} virtual (they share one GPU; {})", workers, split);
 }
 
 void refuse_time_limit(const DeviceFlags& flags, bool interrupted, const std::string& measured) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/sm_partitions.h"
 #include "device/transfers.h"
 
 namespace afore::cli {
@@ -13,7 +14,8 @@ namespace afore::cli {
 struct DeviceFlags {
   std::string device = "cpu";
   std::vector<std::string> paths;  // empty = what the device has
-  std::int64_t time_limit_s = 0;   // 0 = none
+  SmPartitionsFlag sm_partitions;
+  std::int64_t time_limit_s = 0;  // 0 = none
 };
 void add_device_flags(CLI::App& app, DeviceFlags& flags);
 
@@ -33,7 +35,8 @@ void check_memory(const OpenDevice& device, double bytes_per_worker, const std::
 
 // "cpu: AMD EPYC 9R14, avx512bf16, 2 processors"
 std::string describe(const device::DeviceInfo& info);
-// "2 virtual (they share this machine's memory)" or "2"
+// "2", "2 virtual (they share this machine's memory)", "2 virtual on one GPU, 64 of 132 SMs each (green contexts)" or
+// "2 virtual (they share one GPU; plain streams: driver 12.2 has no green contexts)"
 std::string describe_workers(const device::DeviceInfo& info, std::int64_t workers);
 
 // Error{answer_no} when -T ended the run: `measured` of `all`, like "3 of 7 sizes".

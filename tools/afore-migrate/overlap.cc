@@ -116,6 +116,7 @@ Result measure(const Plan& plan, const OverlapFlags& flags, const std::function<
     transfers.reserve(
         path, device::overlap_slots(plan.options) * transfers.stride_bytes(transfers.expert_bytes(plan.options.sizes)));
     device::OverlapBench bench(transfers, plan.options, plan.tokens.back());
+    if (path == plan.device.paths.front()) print(table_head(plan));  // the device has taken the sizes
     print(path_head(plan, path));
     for (const int tokens : plan.tokens) {
       const auto point = bench.run(tokens, plan.device.stop);
@@ -149,6 +150,7 @@ void write_config(wire::JsonWriter& json, const Plan& plan, const OverlapFlags& 
   json.integer("hidden", plan.options.sizes.hidden);
   json.integer("intermediate", plan.options.sizes.intermediate);
   json.integer("expert_bytes", plan.device.transfers->expert_bytes(plan.options.sizes));
+  json.integer("tile_tokens", plan.device.transfers->tile_tokens());
   json.integer("experts", flags.experts);
   json.integer("copies", flags.copies);
   json.integer("worker_threads", flags.threads);
@@ -214,7 +216,6 @@ void run_overlap(const OverlapFlags& flags, const std::vector<std::string>& argu
     out.write(text);
     out.flush();  // someone may be watching
   };
-  print(table_head(plan));
   RunFacts facts{.arguments = arguments, .start = utc_now(), .end = {}, .min_gbps = {}};
   const Result result = measure(plan, flags, print);
   facts.end = utc_now();
@@ -255,8 +256,8 @@ void add_overlap(CLI::App& app, const std::vector<std::string>& arguments) {
   add_int(*sub, "-w,--warmup_iters", flags->warmup_iters, "Iterations before the timed ones", 0, 1'000'000);
   add_int(*sub, "--seed", flags->seed, "Decides weights and activations", 0, kMaxSeed);
   add_device_flags(*sub, flags->device);
-  sub->add_option("-J,--json_file", flags->json_file, "Also write the results as JSON; never overwrites")
-      ->type_name("FILE");
+  beside_stdout(sub->add_option("-J,--json_file", flags->json_file, "Also write the results as JSON; never overwrites")
+                    ->type_name("FILE"));
   sub->add_flag("--json", flags->json, "The same JSON on standard output, instead of the table");
   examples(*sub, {{"Which windows hide the copy of an expert of a small model",
                    "afore-migrate overlap -q --model afore-tiny --tokens 8,64 -n 5"},

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "common/cli.h"
+#include "wire/sm_split.h"
 
 namespace afore::cli {
 
@@ -41,6 +42,7 @@ void write_workers(wire::JsonWriter& json, const Sweep& sweep) {
     json.integer("rank", worker);
     json.string("device", sweep.info().kind);
     json.boolean("virtual", sweep.info().virtual_workers);
+    if (sweep.info().sm_split) json.integer("sms", sweep.info().sm_split->sms_of_worker());
     json.close('}');
   }
   json.close(']');
@@ -187,6 +189,10 @@ void write_run(wire::JsonWriter& json, const char* schema, const RunFacts& facts
 void write_workers_of(wire::JsonWriter& json, const device::DeviceInfo& info) {
   json.integer("workers_per_unit", info.workers_per_unit);
   json.boolean("virtual_workers", info.virtual_workers);
+  if (info.sm_split) {
+    json.key("sm_partitions");
+    wire::write_sm_split(json, *info.sm_split);
+  }
 }
 
 std::string json_report(const Sweep& sweep, const SweepResult& result, const RunFacts& facts) {

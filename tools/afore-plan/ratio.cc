@@ -30,6 +30,7 @@ StreamDemand read_stream(const RatioFlags& flags) {
   StreamDemand found;
   cli::RecordStream stream(flags.input, cli::read_options(flags.planning.top_k, true), cli::recover_of(flags.recover),
                            cli::Progress::Output::at_end);
+  stream.may_be_empty();  // a preset says as much
   while (stream.next()) {
     const auto* demand = std::get_if<Demand>(&stream.record());
     if (demand == nullptr || demand->phase == Phase::warmup) continue;

@@ -1,5 +1,8 @@
 // afore-serve: the AFD pipeline, on threads with a real model or on the simulator.
 #include "afore-serve/calibrate.h"
+#ifdef AFORE_WITH_HTTP
+#include "afore-serve/http.h"
+#endif
 #include "afore-serve/replay.h"
 #include "afore-serve/requests.h"
 #include "afore-serve/run.h"
@@ -26,7 +29,7 @@ void add_common(CLI::App& app, ServeFlags& flags) {
   app.add_option("--faults", flags.faults,
                  "What goes wrong, like kill:F2@12ms,pause:A0@3ms+2ms,slow@1ms+5ms=4 (docs/faults.md)");
   afore::cli::add_int(app, "--fault-seed", flags.fault_seed, "Seed of what faults leave to chance");
-  afore::serve::add_request_flags(app, flags.requests);
+  afore::serve::add_request_flags(app, flags.requests, "64 GiB of them");
   afore::cli::add_report(app, flags.report);
   app.add_flag("--allow-drop", flags.allow_drop, "Accept demand that sums to less than tokens x top-k");
 }
@@ -36,6 +39,9 @@ void add_common(CLI::App& app, ServeFlags& flags) {
 int main(int argc, char** argv) {
   ServeFlags replay_flags, compare_flags;
   RunFlags run_flags;
+#ifdef AFORE_WITH_HTTP
+  afore::serve::HttpFlags http_flags;
+#endif
   return afore::cli::tool_main(
       argc, argv, "afore-serve", "Runs the AFD pipeline: attention workers, FFN workers, scheduler.",
       [&](CLI::App& app) {
@@ -73,8 +79,8 @@ int main(int argc, char** argv) {
                                {"table", "json"});
         compare->add_flag_callback(
             "--json", [&] { compare_flags.format = "json"; }, "The same as --format json: one summary record a line");
-        compare->add_option("--summaries", compare_flags.summaries,
-                            "Also write the summary records to FILE, which must not exist");
+        afore::cli::beside_stdout(compare->add_option("--summaries", compare_flags.summaries,
+                                                      "Also write the summary records to FILE, which must not exist"));
         afore::cli::examples(*compare,
                              {{"Three policies, against the first",
                                "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
@@ -99,6 +105,15 @@ int main(int argc, char** argv) {
           if (run_flags.prompts.file == "-") afore::cli::refuse_terminal_stdin("-", *run);
           afore::serve::run(run_flags);
         });
+#ifdef AFORE_WITH_HTTP
+        CLI::App* http = app.add_subcommand("http", "Serve a real model to OpenAI's clients");
+        afore::serve::add_http_flags(*http, http_flags);
+        afore::cli::examples(*http, {{"On this machine", "afore-serve http --ffn-workers 4 --port 8000"},
+                                     {"On the network, for those who know the token",
+                                      "openssl rand -hex 32 > token\n"
+                                      "afore-serve http --listen 0.0.0.0 --token-file token --ready-file ready"}});
+        http->final_callback([&] { afore::serve::serve_http(http_flags); });
+#endif
         afore::serve::add_calibrate(app);
         afore::cli::examples(app, {{"A model's routing as it runs, planned, and served by the simulator",
                                     "afore-trace record --workload mixed --max-concurrency 48 --steps 10 |\n"

@@ -25,7 +25,7 @@ pipeline::ServiceObjectives parse_goodput(const std::vector<std::string>& texts)
 
 }  // namespace
 
-void add_request_flags(CLI::App& app, RequestFlags& flags) {
+void add_request_flags(CLI::App& app, RequestFlags& flags, const char* usual_cache) {
   const std::string group = "streams of requests";
   std::vector<CLI::Option*> options;
   options.push_back(
@@ -34,7 +34,7 @@ void add_request_flags(CLI::App& app, RequestFlags& flags) {
                                  "Tokens of a step of a microbatch: one per decoding request, the rest prompts", 1,
                                  1 << 24));
   options.push_back(cli::add_int(app, "--kv-budget-tokens", flags.kv_budget_tokens,
-                                 "Tokens an attention worker can cache (default: 64 GiB of them)", 16,
+                                 fmt::format("Tokens an attention worker can cache (default: {})", usual_cache), 16,
                                  std::int64_t{1} << 40));
   options.push_back(
       cli::add_int(app, "--max-queue", flags.max_queue, "Waiting requests; one more is rejected", 1, 1 << 24));

@@ -13,7 +13,8 @@
 
 namespace afore::serve {
 
-void add_request_flags(CLI::App& app, RequestFlags& flags);
+// `usual_cache`: what --kv-budget-tokens is where nobody gives it.
+void add_request_flags(CLI::App& app, RequestFlags& flags, const char* usual_cache);
 
 // A stream whose header says that its requests are still to be served. One that was (its header has a planner) has the
 // demand and the plans of that run, and is a stream of targets.

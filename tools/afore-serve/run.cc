@@ -10,12 +10,9 @@
 #include "afore-serve/requests.h"
 #include "afore-serve/run_output.h"
 #include "common/report_file.h"
-#include "device/plugin.h"
 #include "host/finite_requests.h"
 #include "host/monolith.h"
 #include "host/threads/thread_runner.h"
-#include "migrate/arena.h"
-#include "placement/registry.h"
 #include "util/error.h"
 
 namespace afore::serve {
@@ -24,86 +21,6 @@ namespace {
 // For a paced run to say anything about its workers: their own work, of the cores' time; how long operations lasted, by
 // how long they should have.
 constexpr double kMostCpuShare = 0.5, kMostStretch = 1.1;
-
-std::int64_t default_kv_tokens(const ModelSpec& model, std::int64_t workers, std::int64_t free_bytes) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 18;
-  const std::int64_t bytes_per_token = std::max<std::int64_t>(1, model.kv_bytes_per_token * model.layers);
-  const std::int64_t fits = free_bytes / 4 / workers / bytes_per_token;
-  return std::clamp<std::int64_t>(fits, batch::kKvBlockTokens, kMost) / batch::kKvBlockTokens * batch::kKvBlockTokens;
-}
-
-bool on_cuda(const RunFlags& flags) { return flags.device == "cuda"; }
-
-// auto is settled, and what only one of the devices knows is refused on the other.
-void settle_device(RunFlags& flags) {
-  if (flags.device == "auto") {
-    const std::string why = flags.host == "threads" ? device::why_no_cuda() : "the model runs in one piece";
-    if (!why.empty()) cli::note("computing on cpu: " + why);
-    flags.device = why.empty() ? "cuda" : "cpu";
-  } else if (on_cuda(flags)) {
-    if (flags.host != "threads")
-      throw Error(ErrorKind::usage, "--device cuda is for workers", "leave out --host monolithic");
-    if (const std::string why = device::cuda_plugin().unavailable(); !why.empty())
-      throw Error(ErrorKind::io, why, "--device cpu computes on processors");
-  }
-  if (on_cuda(flags) && (flags.isa != "auto" || flags.threads != 1))
-    throw Error(ErrorKind::usage, "--isa and --threads are of --device cpu", "leave them out");
-  if (flags.combine.empty()) flags.combine = on_cuda(flags) ? "partial" : "exact";
-}
-
-cli::Setup run_setup(RunFlags& flags, const nn::ModelConfig& config) {
-  std::int64_t& tile = flags.planning.tile_tokens;
-  if (tile == kAbsent) tile = on_cuda(flags) ? device::kCudaTileTokens : device::cpu::kTileTokens;
-  if (on_cuda(flags) ? !device::cuda_plugin().is_tile(static_cast<int>(tile)) : tile != device::cpu::kTileTokens)
-    throw Error(ErrorKind::usage, fmt::format("--tile-tokens {}: not a tile of --device {}", tile, flags.device),
-                on_cuda(flags) ? "16, 32 or 64" : "leave it out: 8");
-  if (flags.planning.cost.empty()) flags.planning.cost = on_cuda(flags) ? "h200" : "cpu";
-  flags.planning.overlap = flags.no_overlap ? "off" : "on";
-  Header header;
-  header.model = nn::model_spec(config);
-  if (!flags.sizes.empty()) {
-    ModelSpec& model = header.model;
-    model.name += " as " + flags.sizes;
-    model.hidden = model.moe_intermediate = model.expert_bytes = model.attention_bytes = model.kv_bytes_per_token =
-        kAbsent;
-    flags.planning.model = flags.sizes;
-  }
-  return cli::resolve(flags.planning, header, "afore");
-}
-
-host::ServingLoopOptions serving_options(const RunFlags& flags, const cli::Setup& setup, const nn::ModelConfig& config,
-                                         std::size_t requests) {
-  ServeFlags as;
-  as.requests = flags.requests;
-  host::ServingLoopOptions options = serving_loop_options(as.requests, setup);
-  batch::ServingOptions& serving = options.serving;
-  if (flags.requests.kv_budget_tokens == kAbsent)
-    serving.kv_budget_tokens =
-        default_kv_tokens(nn::model_spec(config), setup.cluster.attention_workers,
-                          on_cuda(flags) ? device::cuda_plugin().free_bytes() : migrate::available_memory_bytes());
-  if (flags.max_concurrency != kAbsent)
-    serving.max_num_seqs = std::min(serving.max_num_seqs, ceil_div(flags.max_concurrency, serving.microbatches));
-  // Prompts that are all here wait their turn; what a trace brings at its own times may be refused.
-  if (flags.prompts.trace.empty()) serving.max_queue = std::max<std::int64_t>(serving.max_queue, requests);
-  return options;
-}
-
-host::ThreadOptions thread_options(const RunFlags& flags, const cli::Setup& setup, std::int64_t kv_budget_tokens) {
-  host::ThreadOptions options;
-  options.model = setup.model;
-  options.cluster = setup.cluster;
-  options.layer_cost = setup.cost;
-  options.pipeline_cost = pipeline_cost(setup.profile, setup.sized);
-  options.overlap = !flags.no_overlap;
-  options.paced = flags.pace;
-  options.on = on_cuda(flags) ? host::ThreadOptions::On::cuda : host::ThreadOptions::On::cpu;
-  options.isa = flags.isa == "auto" ? device::cpu::best_isa() : device::cpu::parse_isa(flags.isa);
-  options.combine = flags.combine == "exact" ? device::Combine::exact : device::Combine::partial;
-  options.kv_budget_tokens = kv_budget_tokens;
-  options.worker_threads = static_cast<int>(flags.threads);
-  options.deadline_ns = flags.deadline_s * 1'000'000'000;
-  return options;
-}
 
 double cpu_seconds() {
   rusage usage{};
@@ -128,11 +45,15 @@ class Run {
   explicit Run(RunFlags flags)
       : flags_(std::move(flags)),
         model_(cli::load_model(flags_.model)),
-        setup_(run_setup(flags_, model_->config())),
+        setup_(worker_setup(flags_, model_->config())),
         requests_(cli::load_prompts(flags_.prompts, model_->tokenizer, model_->config())),
-        serving_(serving_options(flags_, setup_, model_->config(), requests_.size())),
+        serving_(serving_options(flags_, setup_, model_->config())),
         out_(flags_.json, requests_.size(), flags_.record, flags_.report),
-        interrupted_(cli::catch_interrupts()) {}
+        interrupted_(cli::catch_interrupts()) {
+    // Prompts that are all here wait their turn; what a trace brings at its own times may be refused.
+    if (flags_.prompts.trace.empty())
+      serving_.serving.max_queue = std::max<std::int64_t>(serving_.serving.max_queue, std::ssize(requests_));
+  }
 
   void operator()() {
     out_.record(header());
@@ -263,55 +184,11 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   cli::add_prompt_flags(app, flags.prompts);
   cli::add_choice(app, "--host", flags.host, "Workers on threads, or the whole model in one piece",
                   {"threads", "monolithic"});
-  cli::add_choice(app, "--device", flags.device, "What workers compute on; auto: CUDA where there is a device",
-                  {"cpu", "cuda", "auto"});
-  std::vector<std::string> policies;
-  for (const placement::PolicyInfo& policy : placement::policies()) policies.emplace_back(policy.name);
-  cli::PlanningFlags& planning = flags.planning;
-  planning.workers = 2;
-  planning.attention_workers = 1;
-  planning.microbatches = 2;
-  planning.slots = 2;
-  planning.policy = "afore";
-  cli::add_choice(app, "--policy", planning.policy, "Placement policy (docs/policies.md)", policies);
-  cli::add_choice(app, "--demand-source", planning.demand_source,
-                  "What a target is planned from: its own demand, its last step, or a window of steps",
-                  {"prefetch", "last_step", "window"});
-  cli::add_choice(app, "--objective", planning.objective,
-                  "Minimise the largest predicted time, or the largest tile load", {"time", "tiles"});
-  cli::add_int(app, "--ffn-workers", planning.workers, "FFN workers", 1, 1024);
-  cli::add_int(app, "--attention-workers", planning.attention_workers, "Attention workers", 1, 1024);
-  cli::add_int(app, "--microbatches", planning.microbatches, "Microbatches in flight", 1, 64);
-  cli::add_int(app, "--slots", planning.slots, "Redundant expert slots per FFN worker and layer", 0, 10'000);
-  cli::add_int(app, "--copy-budget", planning.copy_budget, "Copies per plan (default: the number of workers)", 0);
-  cli::add_int(app, "--window-us", planning.window_us,
-               "Time that hides copies (default: predicted FFN time of the preceding target)", 0, 1'000'000'000);
-  cli::add_choice(app, "--gain-rule", planning.gain_rule, "off installs copies whatever they cost", {"on", "off"});
-  cli::add_choice(app, "--level", planning.level, "afore: plan for when workers are done with all their targets",
-                  {"on", "off"});
-  cli::add_int(app, "--eplb-interval", planning.eplb_interval, "Steps between two EPLB rebalances", 1, 1'000'000'000);
-  app.add_flag("--no-overlap", flags.no_overlap, "Copies start only when their worker is free");
-  app.add_option("--cost", planning.cost,
-                 "What plans are made with: cpu, a100, h100, h200 or a cost FILE (afore-serve calibrate), and *FACTOR "
-                 "behind it for a "
-                 "machine so many times as slow (default cpu; on cuda h200)");
-  app.add_flag("--pace", flags.pace,
-               "Every operation lasts at least what --cost says, so that more workers than cores run in true time");
-  app.add_option("--sizes", flags.sizes, "Plan and pace as if experts and hidden states had this preset's sizes")
-      ->type_name("PRESET");
-  cli::add_int(app, "--tile-tokens", planning.tile_tokens,
-               "Rows of a tile: 8 on cpu; 16, 32 or 64 on cuda (default 16)", 1, 1 << 20);
-  cli::add_choice(app, "--combine", flags.combine,
-                  "Rows of each expert, or per-worker sums (default: exact on cpu, partial on cuda)",
-                  {"exact", "partial"});
-  cli::add_choice(app, "--isa", flags.isa, "Instruction set", {"auto", "avx512bf16", "avx2", "scalar"});
-  cli::add_int(app, "--threads", flags.threads, "Threads that each worker computes with", 1, 256);
-  cli::add_int(app, "--max-concurrency", flags.max_concurrency, "Requests that run at once", 1, 1 << 24);
-  cli::add_int(app, "--deadline-s", flags.deadline_s, "A step that takes longer ends the run", 1, 1'000'000);
-  add_request_flags(app, flags.requests);
+  add_worker_flags(app, flags);
   app.add_flag("--json", flags.json, "Completion and summary records, also on a terminal");
-  app.add_option("--record", flags.record, "The run's whole stream into FILE (lines, or a log by the name .afl)")
-      ->type_name("FILE");
+  cli::beside_stdout(
+      app.add_option("--record", flags.record, "The run's whole stream into FILE (lines, or a log by the name .afl)")
+          ->type_name("FILE"));
   app.add_flag("--timeline", flags.timeline, "Operation records in --record");
   cli::add_report(app, flags.report);
 }

@@ -1,22 +1,16 @@
 #pragma once
 // afore-serve run: prompts through a real model, attention and experts on workers of their own.
-#include <optional>
 #include <string>
 
-#include "afore-serve/replay.h"
-#include "common/model_source.h"
+#include "afore-serve/workers.h"
 #include "common/prompts.h"
 
 namespace afore::serve {
 
-struct RunFlags {
+struct RunFlags : WorkerFlags {
   cli::PromptFlags prompts;
-  cli::PlanningFlags planning;
-  RequestFlags requests;
-  cli::ModelSourceFlags model;
-  std::string host = "threads", device = "cpu", isa = "auto", combine, record, sizes, report;
-  std::int64_t threads = 1, max_concurrency = kAbsent, deadline_s = 120;
-  bool json = false, timeline = false, pace = false, no_overlap = false;
+  std::string record, report;
+  bool json = false, timeline = false;
 };
 
 void add_run_flags(CLI::App& app, RunFlags& flags);

@@ -78,17 +78,18 @@ void RunOutput::say(const Summary& s) const {
 void RunOutput::finish(const Summary& summary) {
   progress_.finish();
   record(summary);
-  if (json_) out_.write_line(wire::to_json(summary));
-  else if (!live_ || isatty(STDERR_FILENO) == 1) say(summary);
-  out_.finish();
+  // Files first: who reads standard output may be gone, which ends the process.
+  if (stream_ && !cut_) stream_->finish();
   if (report_) {
     report_->finish();
     cli::publish_report(report_name_, report::run_page(*report_, report::kViews, {}));
   }
+  if (json_) out_.write_line(wire::to_json(summary));
+  else if (!live_ || isatty(STDERR_FILENO) == 1) say(summary);
+  out_.finish();
   if (cut_)
     throw Error(ErrorKind::interrupted, "interrupted",
                 cli::names_log(record_name_) ? "" : record_name_ + " was not written: under a name in .afl it is kept");
-  if (stream_) stream_->finish();
 }
 
 }  // namespace afore::serve

@@ -145,8 +145,9 @@ void add_fit_cost(CLI::App& app) {
       ->required();
   sub->add_option("--device", o->device, "The GPU that was measured, where neither a column nor the file's name says");
   add_int(*sub, "--seed", o->seed, "Of the halves and of the drawn loads", 0, std::int64_t{1} << 53);
-  sub->add_option("-o,--output", o->output, "Also write a cost file for --cost of afore-plan and afore-serve")
-      ->type_name("FILE");
+  beside_stdout(
+      sub->add_option("-o,--output", o->output, "Also write a cost file for --cost of afore-plan and afore-serve")
+          ->type_name("FILE"));
   sub->add_option("--ffn", o->ffn, "Group whose FFN times the cost file gets, where there are several")
       ->type_name("GROUP");
   sub->add_option("--link", o->link, "Group whose latency and rate the cost file gets as its links")

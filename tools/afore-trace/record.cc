@@ -1,6 +1,7 @@
 // `afore-trace record`: a stream into a log, every record checked; or the stream of a model that runs.
 #include <memory>
 
+#include "attach.h"
 #include "commands.h"
 #include "common/publish.h"
 #include "common/record_sink.h"
@@ -17,6 +18,7 @@ struct RecordOptions {
   std::string file = "-", output = "-", recover = "tail", fsync = "interval", roll_bytes;
   std::int64_t top_k = 0;
   RecordModelFlags model;
+  AttachFlags attach;
 };
 
 LogWriterOptions writer_options(const RecordOptions& o) {
@@ -57,6 +59,7 @@ void record_stream(const RecordOptions& o) {
   out.finish();
 }
 
+// From a model that runs, here or behind an endpoint.
 void record_run(const RecordOptions& o) {
   const LogWriterOptions options = writer_options(o);
   if (!names_log(o.output) && (o.fsync != "interval" || options.roll_bytes > 0))
@@ -64,6 +67,9 @@ void record_run(const RecordOptions& o) {
                 "a log has a name in .afl");
   if (options.roll_bytes > 0) check_can_publish(segment_path(o.output, 1), false, "rolled segments need free names");
   RecordSink out(o.output, options);
+#ifdef AFORE_WITH_HTTP
+  if (!o.attach.url.empty()) return record_endpoint(o.attach, out);
+#endif
   record_model(o.model, out);
 }
 
@@ -90,6 +96,14 @@ bool is_of_model(const CLI::App& sub, const Options& of_stream, const Options& o
               "leave one of them out");
 }
 
+// What an endpoint's stream does not go with.
+void check_attached(const Options& of_stream, const Options& of_model) {
+  for (const Options* options : {&of_stream, &of_model})
+    for (const CLI::Option* option : *options)
+      if (option->count() > 0 && option->get_name() != "--steps")
+        throw Error(ErrorKind::usage, option->get_name() + " is not for recording from an endpoint", "leave it out");
+}
+
 }  // namespace
 
 void add_record(CLI::App& app) {
@@ -112,6 +126,17 @@ void add_record(CLI::App& app) {
   of_stream.push_back(sub->get_option("--recover"));
   of_stream.push_back(
       add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str(""));
+#ifdef AFORE_WITH_HTTP
+  const std::string group = "from an endpoint";
+  CLI::Option* attach = sub->add_option("--attach", o->attach.url,
+                                        "URL of afore-serve http: the batches and demand of what it serves from now on")
+                            ->type_name("URL")
+                            ->group(group);
+  sub->add_option("--token-file", o->attach.token_file, "FILE with the endpoint's token")
+      ->type_name("FILE")
+      ->needs(attach)
+      ->group(group);
+#endif
   const std::size_t before = sub->get_options().size();
   add_record_model_flags(*sub, o->model);
   const std::vector<CLI::Option*> all = sub->get_options();
@@ -125,7 +150,11 @@ void add_record(CLI::App& app) {
                   {"The stream of another program, kept in segments of 1 MiB",
                    "cat demand.jsonl | afore-trace record --roll-bytes 1MiB -o kept.afl"}});
   sub->final_callback([o, sub, of_stream, of_model] {
-    if (is_of_model(*sub, of_stream, of_model)) {
+    if (!o->attach.url.empty()) {
+      check_attached(of_stream, of_model);
+      o->attach.steps = o->model.steps;
+      record_run(*o);
+    } else if (is_of_model(*sub, of_stream, of_model)) {
       if (o->model.prompts.file == "-") refuse_terminal_stdin("-", *sub);
       record_run(*o);
     } else {

@@ -13,6 +13,7 @@
 
 #include "common/cli_internal.h"
 #include "common/messages.h"
+#include "common/publish.h"
 #include "util/error.h"
 
 namespace afore::cli {
@@ -79,6 +80,7 @@ void on_terminate() {
   try {
     if (std::current_exception()) throw;
   } catch (const std::bad_alloc&) {
+    remove_unfinished();
     ::_exit(fail_out_of_memory());
   } catch (...) {
   }
@@ -104,6 +106,7 @@ int run(CLI::App& app, int argc, char** argv, const std::function<void(CLI::App&
   app.add_flag_callback("--print-man", [] { throw ManRequest{}; })->group("");
   define(app);
   add_quiet(app);
+  app.parse_complete_callback([&app] { refuse_values(app); });  // before the command's final_callback
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -31,6 +31,10 @@ struct Example {
 };
 void examples(const CLI::App& command, std::vector<Example> list);
 
+// Marks `option` as naming a file that is written beside what goes to standard output: "-" is refused before anything
+// runs, and so are two such options of a command that name one file.
+CLI::Option* beside_stdout(CLI::Option* option);
+
 // "afore-plan 0.1.0", for headers and summaries.
 std::string producer(const std::string& tool_name);
 
@@ -70,7 +74,7 @@ std::vector<int> parse_int_list(const std::string& text, const std::string& flag
 // --cost a100|h100|h200|FILE
 HardwareProfile load_cost(const std::string& name_or_path);
 // --model PRESET; Error{usage} lists the presets.
-const ModelSpec& load_model_preset(const std::string& name);
+const ModelSpec& load_model_preset(const std::string& name, const std::string& flag = "--model");
 // True when stdin is a terminal and would be read: the tool then prints usage and exits 2.
 void refuse_terminal_stdin(const std::string& path, const CLI::App& app);
 

@@ -28,6 +28,10 @@ std::string full_name(const CLI::App& app);
 // Before the guess in a message of CLI11's that has one: what follows becomes the hint.
 inline constexpr std::string_view kGuess = "; did you mean ";
 
+// What no command takes, whatever its options mean: Error{usage} for an empty value, and for files that are written
+// (beside_stdout()) over one another.
+void refuse_values(const CLI::App& app);
+
 // A hidden option that calls `then` when it is given.
 void add_choice_callback(CLI::App& app, const std::string& flag, const std::vector<std::string>& choices,
                          const std::function<void(const std::string&)>& then);

@@ -67,11 +67,15 @@ void add_model_source_flags(CLI::App& app, ModelSourceFlags& flags) {
   add_int(app, "--layers", flags.layers, "Made-up weights: the first N layers alone", 1, 100'000);
 }
 
+fs::path tokenizer_folder(const ModelSourceFlags& flags) {
+  return flags.model.empty() ? data_file(kTiny) : fs::path(flags.model);
+}
+
 std::unique_ptr<host::LoadedModel> load_model(const ModelSourceFlags& flags) {
-  if (!flags.weights.empty()) return std::make_unique<host::LoadedModel>(made_up(flags), data_file(kTiny));
+  if (!flags.weights.empty()) return std::make_unique<host::LoadedModel>(made_up(flags), tokenizer_folder(flags));
   if (flags.layers != kAbsent)
     throw Error(ErrorKind::usage, "--layers is for made-up weights", "give --weights random:NAME");
-  return std::make_unique<host::LoadedModel>(flags.model.empty() ? data_file(kTiny) : fs::path(flags.model));
+  return std::make_unique<host::LoadedModel>(tokenizer_folder(flags));
 }
 
 }  // namespace afore::cli

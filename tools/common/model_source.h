@@ -1,6 +1,7 @@
 #pragma once
 // The model that a run computes: a folder's, or made-up weights of a model's sizes.
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -24,5 +25,7 @@ void add_model_source_flags(CLI::App& app, ModelSourceFlags& flags);
 // Error{usage} for flags that contradict each other; otherwise as nn::open_model(). Made-up models speak with the
 // bundled model's tokenizer.
 std::unique_ptr<host::LoadedModel> load_model(const ModelSourceFlags& flags);
+// Where its tokenizer and its chat template are.
+std::filesystem::path tokenizer_folder(const ModelSourceFlags& flags);
 
 }  // namespace afore::cli

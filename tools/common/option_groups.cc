@@ -35,7 +35,7 @@ constexpr Head kHeads[] = {
     {"Faults", " faults fault-seed "},
     {"Evidence", " history-steps evaluate-steps min-gain confidence hot include-warmup max-mape metrics "},
     {"Copies", " minbytes maxbytes stepfactor iters warmup_iters check pattern path copies tiles min-bw "},
-    {"Execution", " host device isa threads combine max-concurrency deadline-s timeout "},
+    {"Execution", " host device sm-partitions isa threads combine max-concurrency deadline-s timeout "},
 };
 constexpr std::string_view kOthers = "Other options", kGeneral = "General";
 constexpr std::string_view kUngrouped = "Options";  // CLI11's word for it

@@ -141,7 +141,11 @@ std::optional<HardwareProfile> slowed_cost(const std::string& text) {
   if (error != std::errc() || read != end || !(factor >= 1e-3 && factor <= 1e6))
     throw Error(ErrorKind::usage, fmt::format("--cost: \"{}\" does not end in a factor from 0.001 to 1e6", text),
                 "like --cost 'h100*40', 40 times as slow as an h100");
-  HardwareProfile profile = slowed(load_cost(text.substr(0, star)), factor);
+  const std::string machine = text.substr(0, star);
+  if (machine.find('*') != std::string::npos && access(machine.c_str(), F_OK) != 0)
+    throw Error(ErrorKind::usage, fmt::format("--cost: \"{}\" has more than one factor", text),
+                "multiply them: one factor behind the machine, like --cost 'h100*40'");
+  HardwareProfile profile = slowed(load_cost(machine), factor);
   profile.name = text;
   return profile;
 }
@@ -162,11 +166,11 @@ HardwareProfile load_cost(const std::string& name_or_path) {
                                name_or_path);
 }
 
-const ModelSpec& load_model_preset(const std::string& name) {
+const ModelSpec& load_model_preset(const std::string& name, const std::string& flag) {
   if (const ModelSpec* preset = find_model_preset(name)) return *preset;
   std::vector<std::string> names;
   for (const ModelSpec& preset : model_presets()) names.push_back(preset.name);
-  throw Error(ErrorKind::usage, fmt::format("--model: there is no preset \"{}\"", name),
+  throw Error(ErrorKind::usage, fmt::format("{}: there is no preset \"{}\"", flag, name),
               fmt::format("{}presets: {}", guess_at(name, names), fmt::join(names, ", ")));
 }
 

@@ -30,6 +30,7 @@ std::string id_of(const PromptLine& line, std::size_t index) {
 // JSON lines, or one prompt per line: each line may be either.
 std::vector<PromptLine> read_prompts(const std::string& path) {
   LineReader lines(path);
+  lines.take_unended();
   std::vector<PromptLine> prompts;
   std::set<std::string> ids;
   std::string_view line;
@@ -72,7 +73,6 @@ std::vector<PromptLine> named_prompts(const PromptFlags& flags) {
   if (!flags.prompts.empty()) {
     std::vector<PromptLine> prompts(flags.prompts.size());
     for (std::size_t i = 0; i < prompts.size(); ++i) {
-      if (flags.prompts[i].empty()) throw Error(ErrorKind::usage, "--prompt is empty", "give it some text");
       prompts[i].prompt = flags.prompts[i];
       prompts[i].place = fmt::format("--prompt {}", i + 1);
     }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -100,10 +101,37 @@ void check_can_publish(const std::string& path, bool overwrite, const std::strin
   if (access(folder_of(path).c_str(), W_OK) != 0) fail(folder_of(path), errno);
 }
 
-Unfinished::Unfinished(const std::string& path)
-    : path_(path), name_(fmt::format("{}.{}.unfinished", path, ::getpid())) {}
+namespace {
 
-Unfinished::~Unfinished() { ::unlink(name_.c_str()); }
+// The name of the Unfinished that lives, or null: a handler can allocate nothing and take no lock.
+std::atomic<const char*> g_unfinished{nullptr};
+static_assert(std::atomic<const char*>::is_always_lock_free);
+
+// Ends the process as it would have ended without a handler, once this returns.
+void on_broken_pipe(int signal) {
+  remove_unfinished();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+}  // namespace
+
+void remove_unfinished() noexcept {
+  if (const char* name = g_unfinished.load()) ::unlink(name);
+}
+
+Unfinished::Unfinished(const std::string& path)
+    : path_(path), name_(fmt::format("{}.{}.unfinished", path, ::getpid())) {
+  AFORE_CHECK(g_unfinished.load() == nullptr, "one file is unfinished at a time");
+  g_unfinished = name_.c_str();
+  std::signal(SIGPIPE, on_broken_pipe);
+}
+
+Unfinished::~Unfinished() {
+  ::unlink(name_.c_str());
+  g_unfinished = nullptr;
+  std::signal(SIGPIPE, SIG_DFL);
+}
 
 void Unfinished::move_into_place(const std::string& hint) {
   // link, unlike rename, refuses a name that has come to exist meanwhile.

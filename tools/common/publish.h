@@ -13,7 +13,8 @@ void check_can_publish(const std::string& path, bool overwrite, const std::strin
 // as it is, even when it appeared since the check. Error{io}, and nothing is left behind.
 void publish(const std::string& path, std::string_view bytes, bool overwrite, const std::string& hint);
 
-// A name beside `path` for a file that is still being written; removed unless it was moved into place.
+// A name beside `path` for a file that is still being written; removed unless it was moved into place, also when a
+// broken pipe or a second signal ends the process. One at a time.
 class Unfinished {
  public:
   explicit Unfinished(const std::string& path);
@@ -28,5 +29,8 @@ class Unfinished {
  private:
   std::string path_, name_;
 };
+
+// For ends that run no destructors: removes the file of an Unfinished that lives. May be called by signal handlers.
+void remove_unfinished() noexcept;
 
 }  // namespace afore::cli

@@ -71,6 +71,15 @@ bool RecordStream::next_line() {
   return true;
 }
 
+void RecordStream::end() {
+  progress_.finish();
+  warn_of_losses(lines_);
+  // A stream begins with its header: nothing at all is what a command leaves that failed at the other end of the pipe.
+  if (line_number_ == 0 && !may_be_empty_)
+    throw Error(ErrorKind::data, lines_.name() + ": there is no record in it",
+                "did the command that was to write it fail?");
+}
+
 namespace {
 
 constexpr std::size_t kMostAhead = std::size_t{64} << 20;

@@ -33,12 +33,12 @@ class RecordStream {
   RecordStream(const std::string& path, const wire::ReadOptions& options, Recover recover,
                Progress::Output output = Progress::Output::streams);
 
-  // False at the end, after a warning about what a damaged log lacks. `raw` is valid until the next call.
+  // False at the end, after a warning about what a damaged log lacks; Error{data} when there was no record at all.
+  // `raw` is valid until the next call.
   bool next() {
     if (std::exchange(again_, false)) return true;
     if (!next_line()) {
-      progress_.finish();
-      warn_of_losses(lines_);
+      end();
       return false;
     }
     advance();
@@ -49,6 +49,8 @@ class RecordStream {
   // the first `steps` steps, or 64 MiB of lines. What was read is kept and returned by next() as if nothing had
   // happened, errors too.
   void look_ahead(std::int64_t steps, const std::function<void(const Record&)>& see);
+  // An input without records is none that failed: for commands that do without one.
+  void may_be_empty() { may_be_empty_ = true; }
   // The next call of next() stays at this record.
   void again() { again_ = true; }
   std::string_view raw() const { return raw_; }
@@ -61,6 +63,7 @@ class RecordStream {
 
  private:
   bool next_line();
+  void end();
   void advance() {
     bytes_ += static_cast<std::int64_t>(raw_.size()) + 1;
     const LogReport* report = lines_.log_report();
@@ -77,7 +80,7 @@ class RecordStream {
   std::deque<std::string> ahead_;  // lines read ahead
   std::exception_ptr broken_;      // what ended the reading ahead
   Record record_;
-  bool again_ = false;
+  bool again_ = false, may_be_empty_ = false;
   std::int64_t bytes_ = 0, input_bytes_;  // read; of the input, kAbsent where nobody knows
   Progress progress_;
 };

@@ -10,11 +10,9 @@ const char* const kOverwriteHint = "--report never overwrites: give another name
 }  // namespace
 
 void add_report(CLI::App& app, std::string& path) {
-  app.add_option("--report", path, "Also write a page of pictures to FILE, which must not exist (docs/pictures.md)")
-      ->type_name("FILE.html")
-      ->check(CLI::Validator(
-          [](const std::string& name) { return name.empty() ? std::string("a file name is missing") : std::string(); },
-          ""));
+  beside_stdout(
+      app.add_option("--report", path, "Also write a page of pictures to FILE, which must not exist (docs/pictures.md)")
+          ->type_name("FILE.html"));
 }
 
 void check_report(const std::string& path) {

@@ -4,6 +4,7 @@
 
 #include "common/cli.h"
 #include "common/cli_internal.h"
+#include "common/publish.h"
 
 namespace afore::cli {
 
@@ -12,7 +13,10 @@ namespace {
 volatile int g_signal = 0;
 
 void on_signal(int signal) {
-  if (g_signal != 0) _exit(128 + signal);
+  if (g_signal != 0) {
+    remove_unfinished();
+    _exit(128 + signal);
+  }
   g_signal = signal;
 }
 

@@ -128,7 +128,11 @@ UsageMessage usage_message(const CLI::App& app, const CLI::ParseError& error) {
   }
   std::string message = one_line(error.what());
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && message.find("required") != std::string::npos) {
-    message = message.substr(0, message.find(':')) + " needs a value";
+    const std::string flag = message.substr(0, message.find(':'));
+    // "--record: At Most 1 required but received 2"
+    const bool repeated = message.find("At Most") != std::string::npos;
+    message = repeated ? fmt::format("{} was given {} times", flag, message.substr(message.rfind(' ') + 1))
+                       : flag + " needs a value";
   }
   if (message == "A subcommand is required") message = "a command is needed";
   // "--level: "onn" is not one of on, off; did you mean on?": the guess is a hint.

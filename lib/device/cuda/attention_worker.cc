@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "device/cuda/check.h"
 #include "device/cuda/gpus.h"
@@ -35,8 +36,8 @@ AttentionWorker::Scratch::Scratch(int gpu)
       counts(qkv.place(), 1),
       tiles(qkv.place()) {}
 
-AttentionWorker::AttentionWorker(const StepPlace& place, const nn::ModelConfig& config, const AttentionWeights& weights,
-                                 const DeviceOptions& options, PartialSums* sums)
+AttentionWorker::AttentionWorker(const StepPlace& place, Partition partition, const nn::ModelConfig& config,
+                                 const AttentionWeights& weights, const DeviceOptions& options, PartialSums* sums)
     : place_(place),
       config_(config),
       weights_(weights),
@@ -49,7 +50,7 @@ AttentionWorker::AttentionWorker(const StepPlace& place, const nn::ModelConfig& 
       cache_({place.gpu, false, "cached keys and values", "give a smaller --kv-budget-tokens"},
              config.layers * page_count_ * kernels::page_elements(shape_)),
       scratch_(place.gpu),
-      lane_(place.gpu, Lane::Kind::compute) {}
+      lane_(place.gpu, Lane::Kind::compute, std::move(partition)) {}
 
 std::uint16_t* AttentionWorker::cache(int layer) const {
   return cache_.data() + layer * page_count_ * kernels::page_elements(shape_);

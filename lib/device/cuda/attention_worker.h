@@ -11,8 +11,9 @@ namespace afore::device::cuda {
 class AttentionWorker final : public Attention {
  public:
   // `config`, `weights` and `sums` must outlive it. `sums`: null where FFN workers return their outputs to this GPU.
-  AttentionWorker(const StepPlace& place, const nn::ModelConfig& config, const AttentionWeights& weights,
-                  const DeviceOptions& options, PartialSums* sums);
+  // Computes on the SMs of `partition`.
+  AttentionWorker(const StepPlace& place, Partition partition, const nn::ModelConfig& config,
+                  const AttentionWeights& weights, const DeviceOptions& options, PartialSums* sums);
 
   PagePool& pages() override { return pages_; }
   std::unique_ptr<Step> make_step() override { return std::make_unique<CudaStep>(place_, lane_); }

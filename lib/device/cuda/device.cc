@@ -1,6 +1,7 @@
 #include "device/cuda/device.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -31,6 +32,8 @@ CudaDevice::CudaDevice(const FoundGpus& found, const nn::ModelConfig& config, co
       weights_(gpus_.size()),
       everywhere_(gpus_.size()) {
   check_shapes(config, options);
+  for (std::size_t place = 0; place < gpus_.size(); ++place)
+    partitions_.push_back(split_sms(gpus_[place], topology_.workers_on[place], options.sm_partitions));
   if (options.combine == Combine::partial && !topology_.shared && make_group) make_sums(make_group);
 }
 
@@ -47,8 +50,30 @@ std::string CudaDevice::name() const {
   return fmt::format("cuda ({} x {}{})", gpus_.size(), model_, sums_.empty() ? "" : ", all-reduce");
 }
 
+// "3 virtual workers on one GPU, 40 of 132 SMs each (green contexts)"
+std::string CudaDevice::sharing() const {
+  int workers = 0, gpus = 0;
+  std::vector<std::string> splits;  // mostly one; GPUs with more workers have smaller partitions
+  for (std::size_t place = 0; place < gpus_.size(); ++place) {
+    if (topology_.workers_on[place] < 2) continue;
+    workers += topology_.workers_on[place];
+    ++gpus;
+    const std::string split = describe(partitions_[place].split);
+    if (std::find(splits.begin(), splits.end(), split) == splits.end()) splits.push_back(split);
+  }
+  if (gpus == 0) return "";
+  return fmt::format("{} virtual workers on {}, {}", workers, gpus == 1 ? "one GPU" : fmt::format("{} GPUs", gpus),
+                     fmt::join(splits, " or "));
+}
+
 void CudaDevice::abort(const std::string& why) noexcept {
   for (const auto& sums : sums_) sums->abort(why);
+}
+
+const Partition& CudaDevice::partition_of(const std::vector<int>& places, const std::vector<int>& among_its,
+                                          int worker) const {
+  const auto w = static_cast<std::size_t>(worker);
+  return partitions_[static_cast<std::size_t>(places.at(w))].of[static_cast<std::size_t>(among_its.at(w))];
 }
 
 std::unique_ptr<Attention> CudaDevice::make_attention(int worker) {
@@ -57,13 +82,15 @@ std::unique_ptr<Attention> CudaDevice::make_attention(int worker) {
   StepPlace step{gpus_[place], peers_, gpus_, {}};
   if (!sums_.empty())
     for (Lane& lane : sum_lanes_) step.sums.push_back(&lane);
-  return std::make_unique<AttentionWorker>(step, config_, *weights_[place], options_,
-                                           sums_.empty() ? nullptr : sums_[static_cast<std::size_t>(worker)].get());
+  return std::make_unique<AttentionWorker>(
+      step, partition_of(topology_.attention, topology_.attention_among_its, worker), config_, *weights_[place],
+      options_, sums_.empty() ? nullptr : sums_[static_cast<std::size_t>(worker)].get());
 }
 
 std::unique_ptr<ExpertWorker> CudaDevice::make_experts(int worker, std::int64_t slots) {
   const auto place = static_cast<std::size_t>(topology_.ffn.at(static_cast<std::size_t>(worker)));
-  return std::make_unique<CudaExperts>(gpus_[place], worker, slots, config_, tensors_, options_, everywhere_[place]);
+  return std::make_unique<CudaExperts>(gpus_[place], partition_of(topology_.ffn, topology_.ffn_among_its, worker),
+                                       worker, slots, config_, tensors_, options_, everywhere_[place]);
 }
 
 // Once on every GPU that has FFN workers.

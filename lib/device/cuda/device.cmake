@@ -1,8 +1,8 @@
 # The CUDA device, twice: as a plugin over the CUDA runtime, and over its stand-in on the CPU (kernels/shim), for
 # machines and tests without a GPU. Only nn, util, core and what of device both sides share goes in.
-set(AFORE_CUDA_DEVICE attention_worker.cc buffer.cc check.cc device.cc expert_worker.cc gpus.cc lane.cc parcel.cc
-  partial_sums.cc plugin.cc shapes.cc start_gate.cc step.cc topology.cc transfer_event.cc transfer_ffn.cc transfers.cc
-  uploader.cc weights.cc)
+set(AFORE_CUDA_DEVICE attention_worker.cc buffer.cc check.cc device.cc engine_route.cc expert_worker.cc gpus.cc lane.cc
+  parcel.cc partial_sums.cc partitions.cc plugin.cc shapes.cc start_gate.cc step.cc topology.cc transfer_event.cc
+  transfer_ffn.cc transfers.cc uploader.cc weights.cc)
 set_target_properties(afore_nn afore_device PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 
@@ -24,11 +24,16 @@ function(afore_cuda_device name kernels)
   endif()
 endfunction()
 
+# The stand-in's NCCL has sends and receives alone: FFN workers return partial outputs to the attention worker's GPU.
 afore_cuda_device(cuda_shim afore_kernels_shim)
+target_sources(afore_cuda_shim PRIVATE nccl_ranks.cc nccl_route.cc)
+target_compile_definitions(afore_cuda_shim PRIVATE AFORE_HAVE_NCCL_COPIES)
+target_link_libraries(afore_cuda_shim PUBLIC afore_cuda_net)
 if(AFORE_HAVE_CUDA)
   afore_cuda_device(cuda afore_kernels_cuda)
   if(TARGET afore_cuda_nccl)  # else FFN workers return partial outputs to the attention worker's GPU
-    target_compile_definitions(afore_cuda PRIVATE AFORE_HAVE_NCCL)
+    target_sources(afore_cuda PRIVATE nccl_route.cc)
+    target_compile_definitions(afore_cuda PRIVATE AFORE_HAVE_NCCL AFORE_HAVE_NCCL_COPIES)
     target_link_libraries(afore_cuda PUBLIC afore_cuda_nccl)
   endif()
   # Where tools look for it. Not in packages: what it links is not in Debian.

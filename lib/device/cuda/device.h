@@ -17,13 +17,14 @@ class CudaDevice final : public Device {
              const DeviceOptions& options, const SumGroupMaker& make_group);
 
   std::string name() const override;
-  bool workers_are_virtual() const override { return topology_.shared; }
+  std::string sharing() const override;
   std::unique_ptr<Attention> make_attention(int worker) override;
   std::unique_ptr<ExpertWorker> make_experts(int worker, std::int64_t slots) override;
   void load_everywhere(std::span<const int> layers) override;
   void abort(const std::string& why) noexcept override;
 
  private:
+  const Partition& partition_of(const std::vector<int>& places, const std::vector<int>& among_its, int worker) const;
   void make_sums(const SumGroupMaker& make_group);
 
   const std::string model_;  // of the GPUs
@@ -33,6 +34,7 @@ class CudaDevice final : public Device {
   const Topology topology_;
   const std::vector<int> gpus_;  // that have workers
   const bool peers_;
+  std::vector<Partitions> partitions_;  // by place among gpus_
   // By place among gpus_; made when the first worker there needs them.
   std::vector<std::unique_ptr<AttentionWeights>> weights_;
   std::vector<std::unique_ptr<ExpertStore>> everywhere_;

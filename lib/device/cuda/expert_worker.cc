@@ -1,6 +1,7 @@
 #include "device/cuda/expert_worker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "device/cuda/check.h"
 #include "device/cuda/gpus.h"
@@ -27,7 +28,7 @@ std::byte* ExpertStore::slot(std::int64_t slot) const {
   return memory_.data() + slot * slot_bytes_;
 }
 
-CudaExperts::CudaExperts(int gpu, int worker, std::int64_t slots, const nn::ModelConfig& config,
+CudaExperts::CudaExperts(int gpu, Partition partition, int worker, std::int64_t slots, const nn::ModelConfig& config,
                          const nn::ModelTensors& tensors, const DeviceOptions& options,
                          const std::unique_ptr<ExpertStore>& everywhere)
     : gpu_(gpu),
@@ -44,7 +45,7 @@ CudaExperts::CudaExperts(int gpu, int worker, std::int64_t slots, const nn::Mode
       row_of_pair_(xs_.place()),
       rows_(xs_.place()),
       tiles_(xs_.place()),
-      compute_(gpu, Lane::Kind::compute),
+      compute_(gpu, Lane::Kind::compute, std::move(partition)),
       copies_(gpu, Lane::Kind::copies),
       uploader_(copies_) {
   for (std::size_t i = 0; i < kParcels; ++i) parcels_.emplace_back(gpu, kWhat);

@@ -25,8 +25,10 @@ class ExpertStore {
 class CudaExperts final : public ExpertWorker {
  public:
   // `config`, `tensors` and `everywhere` (may be null until it is there) must outlive it.
-  CudaExperts(int gpu, int worker, std::int64_t slots, const nn::ModelConfig& config, const nn::ModelTensors& tensors,
-              const DeviceOptions& options, const std::unique_ptr<ExpertStore>& everywhere);
+  // Computes on the SMs of `partition`.
+  CudaExperts(int gpu, Partition partition, int worker, std::int64_t slots, const nn::ModelConfig& config,
+              const nn::ModelTensors& tensors, const DeviceOptions& options,
+              const std::unique_ptr<ExpertStore>& everywhere);
 
   void load(std::int64_t slot, int layer, int expert) override;
   std::vector<std::byte> read(std::int64_t slot) override;

@@ -1,6 +1,7 @@
 #include "device/cuda/lane.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "device/cuda/check.h"
 #include "device/cuda/gpus.h"
@@ -8,12 +9,13 @@
 
 namespace afore::device::cuda {
 
-Lane::Lane(int gpu, Kind kind) : gpu_(gpu) {
+Lane::Lane(int gpu, Kind kind, Partition partition) : gpu_(gpu), partition_(std::move(partition)) {
   use(gpu);
   int least = 0, greatest = 0;
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for stream priorities");
   const int priority = kind == Kind::copies ? least : greatest;
-  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority), "making a stream");
+  if (partition_) stream_ = partition_->make_stream(priority);
+  else check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority), "making a stream");
   for (cudaEvent_t& event : events_) check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
 }
 

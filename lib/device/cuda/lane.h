@@ -4,8 +4,8 @@
 #include <array>
 #include <mutex>
 
+#include "device/cuda/partitions.h"
 #include "device/device.h"
-#include "kernels/gpu.h"
 
 namespace afore::device::cuda {
 
@@ -13,7 +13,8 @@ class Lane {
  public:
   // Copies give way to what computes on the same GPU.
   enum class Kind { compute, copies };
-  Lane(int gpu, Kind kind);
+  // On the SMs of `partition`, which is of that GPU, or on all of them.
+  Lane(int gpu, Kind kind, Partition partition = nullptr);
   ~Lane();  // when everything is done
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -34,6 +35,7 @@ class Lane {
   cudaEvent_t& event(Ticket ticket) { return events_[ticket % kEvents]; }
 
   const int gpu_;
+  const Partition partition_;  // goes after the stream
   cudaStream_t stream_ = nullptr;
   std::mutex mutex_;  // of what follows
   std::array<cudaEvent_t, kEvents> events_{};

@@ -4,6 +4,9 @@
 #include <string_view>
 
 #include "device/cuda/device.h"
+#ifdef AFORE_HAVE_NCCL_COPIES
+#include "device/cuda/nccl_route.h"
+#endif
 #include "device/cuda/transfers.h"
 #include "util/error.h"
 
@@ -14,6 +17,12 @@ namespace {
 constexpr auto make_group = make_nccl_group;
 #else
 constexpr std::nullptr_t make_group = nullptr;
+#endif
+
+#ifdef AFORE_HAVE_NCCL_COPIES
+std::unique_ptr<CopyRoute> make_nccl(CopyLanes lanes) { return make_nccl_route(lanes, std::chrono::seconds(60)); }
+#else
+constexpr std::nullptr_t make_nccl = nullptr;
 #endif
 
 class CudaPlugin final : public Plugin {
@@ -32,7 +41,7 @@ class CudaPlugin final : public Plugin {
     if (found.gpus.empty()) throw Error(ErrorKind::io, found.why_none);
     TransferOptions settled = options;
     if (settled.tile_tokens == 0) settled.tile_tokens = kCudaTileTokens;
-    return std::make_unique<CudaTransfers>(found, settled);
+    return std::make_unique<CudaTransfers>(found, settled, make_nccl);
   }
 };
 

@@ -8,14 +8,10 @@
 #include <span>
 #include <string>
 
+#include "device/cuda/local_rank.h"
 #include "kernels/gpu.h"
 
 namespace afore::device::cuda {
-
-struct LocalRank {
-  int rank;
-  int device;  // as cudaSetDevice takes it
-};
 
 // One rank's part in a sum. `send` and `receive` are on the rank's device and may be the same; they stay untouched by
 // others until `stream` has passed the sum.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "device/cuda/check.h"
 #include "device/cuda/lane.h"
@@ -18,15 +18,21 @@ namespace {
 constexpr std::int64_t kRoundsAtOnce = 256;
 constexpr const char* kHint = "use smaller sizes, fewer experts or fewer --workers";
 
+std::size_t most_receivers(std::span<const CopyPort> ports) {
+  std::size_t most = 0;
+  for (const CopyPort& port : ports) most = std::max(most, port.to.size());
+  return most;
+}
+
 }  // namespace
 
 struct CudaTransfers::Worker {
-  Worker(int on, std::int64_t bytes)
+  Worker(int on, std::int64_t bytes, Partition partition)
       : gpu(on),
         arena({on, false, "an arena for experts", kHint}, static_cast<std::size_t>(bytes)),
         copies(on, Lane::Kind::copies),
         arrivals(on, Lane::Kind::copies),
-        compute(on, Lane::Kind::compute),
+        compute(on, Lane::Kind::compute, std::move(partition)),
         begin(on),
         ffn_begin(on),
         ffn_end(on),
@@ -39,8 +45,12 @@ struct CudaTransfers::Worker {
   Event begin, ffn_begin, ffn_end, arrived;
 };
 
-CudaTransfers::CudaTransfers(const FoundGpus& gpus, const TransferOptions& options)
-    : gpus_(gpus), options_(options), gate_(gpus.gpus.front()) {
+CudaTransfers::CudaTransfers(const FoundGpus& gpus, const TransferOptions& options, CopyRouteMaker make_nccl)
+    : gpus_(gpus),
+      options_(options),
+      make_nccl_(std::move(make_nccl)),
+      partitions_(split_sms(gpus.gpus.front(), options.workers, options.sm_partitions)),
+      gate_(gpus.gpus.front()) {
   AFORE_CHECK(!gpus.gpus.empty() && options.workers >= 1, "checked by the caller");
   join_peers(gpus_.gpus);  // where the machine cannot, copies go through the host
 }
@@ -48,8 +58,20 @@ CudaTransfers::CudaTransfers(const FoundGpus& gpus, const TransferOptions& optio
 CudaTransfers::~CudaTransfers() = default;
 
 std::vector<CopyPath> CudaTransfers::paths() const {
-  if (std::ssize(gpus_.gpus) < options_.workers || options_.workers < 2) return {CopyPath::d2d};
-  return {CopyPath::peer, CopyPath::d2d};
+  std::vector<CopyPath> paths;
+  for (const CopyPath path : {CopyPath::peer, CopyPath::nccl, CopyPath::d2d})
+    if (why_not(path).empty()) paths.push_back(path);
+  return paths;
+}
+
+std::string CudaTransfers::why_not(CopyPath path) const {
+  if (path == CopyPath::d2d) return "";
+  if (path == CopyPath::host) return "it is within the host";
+  if (path == CopyPath::nccl && !make_nccl_) return "NCCL was not there when this was built";
+  if (options_.workers < 2) return "it is between two workers at least";
+  if (std::ssize(gpus_.gpus) >= options_.workers) return "";
+  return fmt::format("{} workers need {} GPUs, and there {} {}", options_.workers, options_.workers,
+                     gpus_.gpus.size() == 1 ? "is" : "are", gpus_.gpus.size());
 }
 
 int CudaTransfers::gpu_of(CopyPath path, int worker) const {
@@ -65,7 +87,8 @@ DeviceInfo CudaTransfers::info(CopyPath path) const {
           .arithmetic = fmt::format("sm_{}{}", properties.major, properties.minor),
           .units = static_cast<int>(std::ssize(gpus_.gpus)),
           .workers_per_unit = shared ? options_.workers : 1,
-          .virtual_workers = shared};
+          .virtual_workers = shared,
+          .sm_split = shared ? std::optional(partitions_.split) : std::nullopt};
 }
 
 std::int64_t CudaTransfers::available_bytes(CopyPath path) const {
@@ -74,11 +97,17 @@ std::int64_t CudaTransfers::available_bytes(CopyPath path) const {
 }
 
 void CudaTransfers::reserve(CopyPath path, std::int64_t bytes_per_worker) {
+  AFORE_CHECK(why_not(path).empty(), "the path is there");
+  route_.reset();
   workers_.clear();
-  path_ = path;
   arena_bytes_ = bytes_per_worker;
   for (int w = 0; w < options_.workers; ++w)
-    workers_.push_back(std::make_unique<Worker>(gpu_of(path, w), bytes_per_worker));
+    workers_.push_back(
+        std::make_unique<Worker>(gpu_of(path, w), bytes_per_worker,
+                                 path == CopyPath::d2d ? partitions_.of[static_cast<std::size_t>(w)] : nullptr));
+  std::vector<Lane*> lanes;
+  for (const auto& there : workers_) lanes.push_back(&there->copies);
+  route_ = path == CopyPath::nccl ? make_nccl_(lanes) : make_engine_route(lanes);
 }
 
 std::int64_t CudaTransfers::stride_bytes(std::int64_t slot_bytes) const { return slot_stride(slot_bytes); }
@@ -128,22 +157,26 @@ std::int64_t CudaTransfers::count_wrong(int index, std::int64_t at, std::uint64_
 
 // --- Copies
 
-void CudaTransfers::copy(int from, std::int64_t from_slot, int to, std::int64_t to_slot, cudaStream_t stream) const {
-  const auto bytes = static_cast<std::size_t>(slot_bytes_);
-  if (path_ == CopyPath::d2d)
-    check(cudaMemcpyAsync(slot(to, to_slot), slot(from, from_slot), bytes, cudaMemcpyDeviceToDevice, stream),
-          "copying within a GPU");
-  else
-    check(
-        cudaMemcpyPeerAsync(slot(to, to_slot), worker(to).gpu, slot(from, from_slot), worker(from).gpu, bytes, stream),
-        "copying between GPUs");
+// Each port to its receiver number `place`, where it has so many; all at the same time.
+void CudaTransfers::send_together(std::span<const CopyPort> ports, std::size_t place, std::int64_t from_slot,
+                                  std::int64_t to_slot) {
+  std::vector<SlotCopy> together;
+  for (const CopyPort& port : ports)
+    if (place < port.to.size())
+      together.push_back({port.from, port.to[place], slot(port.from, from_slot), slot(port.to[place], to_slot)});
+  route_->copy(together, static_cast<std::size_t>(slot_bytes_));
 }
 
+// FFNs first: nothing of them waits for copies, which may have a time limit of their own.
 void CudaTransfers::wait_for_all() const {
   for (const auto& there : workers_) {
     use(there->gpu);
-    for (Lane* lane : {&there->copies, &there->arrivals, &there->compute})
-      check(cudaStreamSynchronize(lane->stream()), "waiting for a GPU");
+    check(cudaStreamSynchronize(there->compute.stream()), "waiting for a GPU");
+  }
+  route_->wait();
+  for (const auto& there : workers_) {
+    use(there->gpu);
+    check(cudaStreamSynchronize(there->arrivals.stream()), "waiting for a GPU");
   }
 }
 
@@ -164,11 +197,10 @@ std::optional<std::vector<std::vector<double>>> CudaTransfers::time_rounds(std::
     }
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t at = (rounds.first + done + i) % rounds.slots;
+      for (std::size_t r = 0; r < most_receivers(ports); ++r) send_together(ports, r, at, at);
       for (std::size_t p = 0; p < ports.size(); ++p) {
-        const Worker& from = worker(ports[p].from);
-        use(from.gpu);
-        for (const int to : ports[p].to) copy(ports[p].from, at, to, at, from.copies.stream());
-        marks[p][static_cast<std::size_t>(i) + 1]->record(from.copies.stream());
+        use(worker(ports[p].from).gpu);
+        marks[p][static_cast<std::size_t>(i) + 1]->record(route_->sent(ports[p].from));
       }
     }
     wait_for_all();
@@ -201,28 +233,37 @@ void CudaTransfers::prepare_ffn(const ExpertSizes& sizes, int most_experts, std:
   }
 }
 
-// The receivers' streams wait for what they receive, so that arrivals are on the clock of the receiver's GPU.
-void CudaTransfers::send(const CopyPort& port, const Mix& mix, StartGate::Shut& gate, std::vector<Sent>& sent) {
-  Worker& from = worker(port.from);
-  const cudaStream_t stream = from.copies.stream();
-  use(from.gpu);
-  gate.hold(stream);
-  int enqueued = 0;
-  const auto begin = std::make_shared<Event>(from.gpu);
-  begin->record(stream);
-  for (const int to : port.to) {
-    Sent& one = sent.emplace_back(Sent{to, begin, std::make_unique<Event>(from.gpu)});
-    for (int i = 0; i < mix.copies; ++i) {
-      if (++enqueued == StartGate::kMostHeld) gate.open();
-      copy(port.from, i % mix.experts, to, mix.experts + i, stream);
-    }
-    one.end->record(stream);
-    Worker& receiver = worker(to);
-    use(receiver.gpu);
-    check(cudaStreamWaitEvent(receiver.arrivals.stream(), one.end->get(), 0), "ordering a GPU");
-    receiver.arrived.record(receiver.arrivals.stream());
+void CudaTransfers::send(const Mix& mix, StartGate::Shut& gate, std::vector<Sent>& sent) {
+  std::vector<std::shared_ptr<Event>> begins;
+  for (const CopyPort& port : mix.ports) {
+    const Worker& from = worker(port.from);
     use(from.gpu);
+    begins.push_back(std::make_shared<Event>(from.gpu));
+    begins.back()->record(from.copies.stream());
   }
+  int held = 0;
+  for (std::size_t r = 0; r < most_receivers(mix.ports); ++r) {
+    for (int i = 0; i < mix.copies; ++i) {
+      if ((held += route_->operations_per_copy()) >= StartGate::kMostHeld) gate.open();
+      send_together(mix.ports, r, i % mix.experts, mix.experts + i);
+    }
+    for (std::size_t p = 0; p < mix.ports.size(); ++p) {
+      const CopyPort& port = mix.ports[p];
+      if (r >= port.to.size()) continue;
+      sent.push_back({port.from, port.to[r], begins[p], std::make_unique<Event>(worker(port.from).gpu)});
+      mark_arrival(sent.back());
+    }
+  }
+}
+
+// The receiver's stream waits for what it receives, so that arrivals are on the clock of the receiver's GPU.
+void CudaTransfers::mark_arrival(Sent& one) {
+  use(worker(one.from).gpu);
+  one.end->record(route_->sent(one.from));
+  Worker& receiver = worker(one.to);
+  use(receiver.gpu);
+  check(cudaStreamWaitEvent(receiver.arrivals.stream(), one.end->get(), 0), "ordering a GPU");
+  receiver.arrived.record(receiver.arrivals.stream());
 }
 
 MixTimes CudaTransfers::run(const Mix& mix) {
@@ -236,6 +277,7 @@ MixTimes CudaTransfers::run(const Mix& mix) {
     for (const auto& there : workers_) {
       use(there->gpu);
       gate.hold(there->arrivals.stream());
+      gate.hold(there->copies.stream());
       there->begin.record(there->arrivals.stream());
     }
     for (int w = 0; w < mix.ffn_workers; ++w) {
@@ -246,7 +288,7 @@ MixTimes CudaTransfers::run(const Mix& mix) {
       there.ffn->launch(there.compute.stream());
       there.ffn_end.record(there.compute.stream());
     }
-    for (const CopyPort& port : mix.ports) send(port, mix, gate, sent);
+    send(mix, gate, sent);
   }
   wait_for_all();
   MixTimes times{std::vector<TimeSpan>(workers_.size()), std::vector<TimeSpan>(workers_.size())};

@@ -1,10 +1,11 @@
 #pragma once
 // Transfers between GPUs, or within one. On d2d all workers share the first GPU; on peer and nccl each has one of its
-// own. A port's copies are on a stream of the sender's GPU, an FFN on one of its worker's; times are of events, on
-// the clock of the GPU where they happen.
+// own. A worker's copies are on a stream of its GPU, its FFN on another, and on SMs of its own where the GPU is split; how
+// bytes travel is the route's. Times are of events, on the clock of the GPU where they happen.
 #include <memory>
 #include <vector>
 
+#include "device/cuda/copy_route.h"
 #include "device/cuda/gpus.h"
 #include "device/cuda/start_gate.h"
 #include "device/transfers.h"
@@ -13,11 +14,13 @@ namespace afore::device::cuda {
 
 class CudaTransfers final : public Transfers {
  public:
-  CudaTransfers(const FoundGpus& gpus, const TransferOptions& options);
+  // `make_nccl` is null where NCCL is not compiled in: there is no path nccl then.
+  CudaTransfers(const FoundGpus& gpus, const TransferOptions& options, CopyRouteMaker make_nccl);
   ~CudaTransfers() override;
 
   int workers() const override { return options_.workers; }
   std::vector<CopyPath> paths() const override;
+  std::string why_not(CopyPath path) const override;
   DeviceInfo info(CopyPath path) const override;
   std::int64_t available_bytes(CopyPath path) const override;
   void reserve(CopyPath path, std::int64_t bytes_per_worker) override;
@@ -38,24 +41,27 @@ class CudaTransfers final : public Transfers {
  private:
   struct Worker;  // its arena, streams and FFN
   struct Sent {   // to one receiver, on the clock of the sender's GPU
-    int to = 0;
+    int from = 0, to = 0;
     std::shared_ptr<Event> begin;  // of the port
     std::unique_ptr<Event> end;
   };
   Worker& worker(int index) const { return *workers_[static_cast<std::size_t>(index)]; }
   int gpu_of(CopyPath path, int worker) const;
   std::byte* slot(int worker, std::int64_t slot) const;
-  void copy(int from, std::int64_t from_slot, int to, std::int64_t to_slot, cudaStream_t stream) const;
-  void send(const CopyPort& port, const Mix& mix, StartGate::Shut& gate, std::vector<Sent>& sent);
+  void send_together(std::span<const CopyPort> ports, std::size_t place, std::int64_t from_slot, std::int64_t to_slot);
+  void send(const Mix& mix, StartGate::Shut& gate, std::vector<Sent>& sent);
+  void mark_arrival(Sent& one);
   void wait_for_all() const;
 
   FoundGpus gpus_;
   TransferOptions options_;
-  CopyPath path_ = CopyPath::d2d;
+  CopyRouteMaker make_nccl_;
+  Partitions partitions_;  // of the first GPU, for d2d
   std::int64_t arena_bytes_ = 0, slot_bytes_ = 0;
   ExpertSizes sizes_;
   StartGate gate_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<CopyRoute> route_;  // between their lanes
 };
 
 }  // namespace afore::device::cuda

@@ -219,7 +219,8 @@ Summary ThreadEngine::summary() {
   deliver_news();
   Summary summary = metrics_.summary();
   summary.host = "threads";
-  summary.device = device_.name() + (device_.workers_are_virtual() ? ", virtual workers" : "");
+  const std::string sharing = device_.sharing();
+  summary.device = device_.name() + (sharing.empty() ? "" : ", ") + sharing;
   summary.plan_ns = scheduler_->plan_ns().plan_time();
   return summary;
 }

@@ -28,6 +28,7 @@ struct ThreadOptions {
   enum class On { cpu, cuda } on = On::cpu;
   device::cpu::Isa isa = device::cpu::Isa::scalar;  // cpu
   device::Combine combine = device::Combine::exact;
+  bool sm_partitions = true;          // cuda: workers that share a GPU compute on SMs of their own
   std::int64_t kv_budget_tokens = 0;  // of each attention worker
   int worker_threads = 1;             // cpu: that each worker computes with
   ThreadFaults faults{};

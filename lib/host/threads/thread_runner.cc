@@ -15,6 +15,7 @@ std::unique_ptr<device::Device> open_device(const LoadedModel& model, const Thre
   device.ffn_workers = static_cast<int>(options.cluster.ffn_workers);
   device.combine = options.combine;
   device.kv_budget_tokens = options.kv_budget_tokens;
+  device.sm_partitions = options.sm_partitions;
   device.tile_tokens = static_cast<int>(options.cluster.tile_tokens);
   if (options.on == ThreadOptions::On::cuda)
     return device::cuda_plugin().open(model.config(), model.model.tensors, device);

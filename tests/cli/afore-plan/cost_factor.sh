@@ -21,6 +21,6 @@ cp mine.json 'mine.json*3'
 plan 'mine.json*3' > planned && cost planned
 afore-serve replay --only summary planned || echo "= $?"
 afore-serve replay --only summary --cost mine.json planned | jq -c '.afore.cost, .duration > 0'
-for cost in 'h100*' 'h100*x' 'h100*0' 'h100*-2' 'h100*1e7' '*4' 'h1000*4' 'h100*1000000'; do
+for cost in 'h100*' 'h100*x' 'h100*0' 'h100*-2' 'h100*1e7' '*4' 'h1000*4' 'h100*1000000' 'cpu*2*3' 'mine.json*3*2*2'; do
   plan "$cost" > planned || echo "= $?, $(wc -l < planned) lines"
 done 2>&1

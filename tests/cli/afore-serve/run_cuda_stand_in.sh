@@ -10,12 +10,16 @@ run --isa scalar > cpu
 run --device cuda --combine exact > exact
 run --device cuda --ffn-workers 3 --attention-workers 2 --tile-tokens 32 > partial
 cmp <(ids cpu) <(ids exact) && cmp <(ids cpu) <(ids partial) && ids cpu
-jq -r 'select(.kind == "summary").afore.device' exact
+run --device cuda --sm-partitions off > plain
+cmp <(ids exact) <(ids plain)
+jq -r 'select(.kind == "summary").afore.device' exact partial plain
 for flags in "--tile-tokens 8" "--isa avx2" "--threads 2" "--host monolithic"; do
   # shellcheck disable=SC2086  # flags are words
   run --device cuda $flags 2>&1
   echo "= $?"
 done
+run --device cpu --sm-partitions off 2>&1
+echo "= $?"
 # A plugin that was half copied is refused, not mapped.
 head -c 300000 "$plugin" > cut.so
 AFORE_CUDA_PLUGIN=cut.so run --device cuda 2>&1

@@ -18,6 +18,10 @@ run --prompts prompts.jsonl --max-concurrency 3 > out
 jq -s -c 'sort_by(.id)[] | [.id, .finish_reason, .output_tokens, .text] | if .[0] == "hot" then .[:3] else . end' out
 jq -c 'select(.id == "later") | .arrival_ns, (.first_token_ns >= .arrival_ns)' out
 run --prompts - < prompts.jsonl | jq -r .id | sort | cmp - <(jq -r .id out | sort) && echo "standard input too"
+echo '# a last line without its end is a line'
+printf '%s\n%s' 'import os' '{"prompt":"def f(x):","max_tokens":3}' | run --prompts - --max-tokens 2 | jq -s -c 'sort_by(.id)[] | [.id, .output_tokens]'
+printf 'import os' > unended.txt
+run --prompts unended.txt --max-tokens 2 | jq -c '[.id, .prompt_tokens > 0]'
 echo '# flags for those that do not say'
 run --prompts prompts.jsonl --max-tokens 2 --num-prompts 10 | jq -s -c 'sort_by(.id)[] | [.id, .output_tokens]'
 run --prompt 'What is' --prompt 'Where is' --stop ' the' --max-tokens 12 --num-prompts 2 | jq -s -c 'sort_by(.id)[] | [.id, .text | contains(" the")]'

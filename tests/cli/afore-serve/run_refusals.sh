@@ -14,6 +14,7 @@ try() {
   try --prompt x --ffn-workers 0
   try --prompt x --max-num-batched-tokens 8 --max-num-seqs 16
   try --prompt x --cost nothing.json
+  try --prompt x --sizes glm-4.5-ait
   try --prompt x --model no/such/folder
   try --prompt x --record no/such/folder.jsonl
   export AFORE_CUDA_PLUGIN=no/such/plugin.so

@@ -1,0 +1,92 @@
+#include "http/live_records.h"
+
+#include <algorithm>
+
+#include "wire/wire.h"
+
+namespace afore::http {
+namespace {
+
+PlacementRecord record_of(int layer, const LayerPlacement& map) {
+  return {layer, map.slots_per_worker(), map.physical_to_logical()};
+}
+
+}  // namespace
+
+LiveRecords::LiveRecords(const Header& header)
+    : header_(wire::to_json(header) + '\n'),
+      experts_(static_cast<int>(header.model.experts)),
+      workers_(static_cast<int>(header.cluster.ffn_workers)) {}
+
+std::string LiveRecords::beginning() const {
+  std::string lines = header_;
+  for (const auto& [layer, map] : maps_) lines += wire::to_json(record_of(layer, map)) + '\n';
+  return lines;
+}
+
+// Where a step begins.
+void LiveRecords::let_in(std::int64_t step) {
+  if (step == step_) return;
+  step_ = step;
+  if (waiting_.empty()) return;
+  const auto lines = std::make_shared<const std::string>(beginning());
+  for (Backend::LineSink& sink : waiting_)
+    if (sink(lines)) readers_.push_back(std::move(sink));
+  waiting_.clear();
+}
+
+void LiveRecords::put(const std::string& lines) {
+  const auto shared = std::make_shared<const std::string>(lines);
+  std::erase_if(readers_, [&](const Backend::LineSink& sink) { return !sink(shared); });
+}
+
+void LiveRecords::planned(const Batch* batch, const Demand& demand, const pipeline::PlannedTarget& planned) {
+  const std::lock_guard lock(mutex_);
+  let_in(demand.target.step);
+  if (!readers_.empty()) {
+    std::string lines;
+    if (batch != nullptr) lines += wire::to_json(*batch) + '\n';
+    lines += wire::to_json(demand) + '\n';
+    if (planned.before) lines += wire::to_json(*planned.before) + '\n';
+    lines += wire::to_json(planned.plan) + '\n';
+    if (planned.completed) lines += wire::to_json(*planned.completed) + '\n';
+    put(lines);
+  }
+  if (planned.before)
+    maps_.insert_or_assign(planned.before->layer,
+                           LayerPlacement::from_physical(experts_, workers_, planned.before->slots_per_worker,
+                                                         planned.before->physical_to_logical));
+  if (planned.plan.is_virtual) return;
+  const auto map = maps_.find(demand.target.layer);
+  if (map == maps_.end()) return;
+  for (const Copy& copy : planned.plan.copies) map->second.set(copy.to, copy.slot, copy.expert);
+}
+
+void LiveRecords::observed(const Observed& observed) {
+  const std::lock_guard lock(mutex_);
+  if (!readers_.empty()) put(wire::to_json(observed) + '\n');
+}
+
+void LiveRecords::end(const Summary& summary) {
+  const std::lock_guard lock(mutex_);
+  put(wire::to_json(summary) + '\n');
+  for (Backend::LineSink& sink : waiting_) readers_.push_back(std::move(sink));
+  waiting_.clear();
+  for (Backend::LineSink& sink : readers_) sink(nullptr);
+  readers_.clear();
+}
+
+void LiveRecords::subscribe(Backend::LineSink sink) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(sink));
+}
+
+std::vector<PlacementRecord> LiveRecords::placements() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<PlacementRecord> records;
+  records.reserve(maps_.size());
+  for (const auto& [layer, map] : maps_) records.push_back(record_of(layer, map));
+  return records;
+}
+
+}  // namespace afore::http

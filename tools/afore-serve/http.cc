@@ -1,0 +1,243 @@
+#include "afore-serve/http.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <thread>
+
+#include "common/token_file.h"
+#include "common/cli.h"
+#include "common/publish.h"
+#include "host/live_requests.h"
+#include "host/serving_loop.h"
+#include "host/threads/thread_runner.h"
+#include "http/live_backend.h"
+#include "http/server.h"
+#include "nn/chat_template.h"
+#include "util/error.h"
+#include "wire/wire.h"
+
+namespace afore::serve {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLookEvery{20};     // at signals
+constexpr milliseconds kLastWords{1'000};  // for clients to hear that the model is gone
+
+// Clients may name a model by what they like; a folder's path is nobody's business.
+std::string served_name(const HttpFlags& flags, const host::LoadedModel& model) {
+  if (!flags.served_model_name.empty()) return flags.served_model_name;
+  if (flags.model.model.empty()) return model.config().name;
+  const std::string name = std::filesystem::weakly_canonical(flags.model.model).filename().string();
+  return name.empty() ? model.config().name : name;
+}
+
+// The address that a client on this machine can use.
+std::string url_of(const std::string& listen, int port) {
+  const bool v6 = listen.find(':') != std::string::npos;
+  return fmt::format(v6 ? "http://[{}]:{}" : "http://{}:{}", listen, port);
+}
+
+// The file is there while the endpoint answers.
+class ReadyFile {
+ public:
+  ReadyFile(std::string path, const std::string& url) : path_(std::move(path)) {
+    if (!path_.empty()) cli::publish(path_, url + '\n', true, "");
+  }
+  ~ReadyFile() {
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+  ReadyFile(const ReadyFile&) = delete;
+  ReadyFile& operator=(const ReadyFile&) = delete;
+
+ private:
+  std::string path_;
+};
+
+class Endpoint {
+ public:
+  explicit Endpoint(HttpFlags flags)
+      : flags_(std::move(flags)),
+        token_(flags_.token_file.empty() ? "" : cli::read_token(flags_.token_file)),
+        model_(cli::load_model(flags_.model)),
+        chat_template_(nn::ChatTemplate::load(cli::tokenizer_folder(flags_.model))),
+        setup_(worker_setup(flags_, model_->config())),
+        serving_(serving_options(flags_, setup_, model_->config())),
+        records_(header()),
+        runner_(*model_, thread_options(flags_, setup_, serving_.serving.kv_budget_tokens), setup_.planner,
+                thread_sink(), text_sink()),
+        requests_(serving_.serving.max_queue, [this] { return runner_.now(); }),
+        backend_(card(), parts(), setup_.planner),
+        server_(server_options(), backend_),
+        interrupted_(cli::catch_interrupts()) {}
+
+  void operator()() {
+    server_.start();
+    const std::string url = url_of(flags_.listen, server_.port());
+    const ReadyFile ready(flags_.ready_file, url);
+    cli::note(fmt::format("{} on {}: {} FFN workers, policy {}{}", backend_.model().id, url, setup_.cluster.ffn_workers,
+                          setup_.planner.policy,
+                          chat_template_ ? "" : "; no chat template, so /v1/chat/completions is refused"));
+    std::thread watcher([this] { watch(); });
+    try {
+      serve();
+    } catch (const std::exception& error) {
+      end_watching(watcher);
+      fail(error.what());
+      throw;
+    }
+    end_watching(watcher);
+    server_.stop();
+  }
+
+ private:
+  Header header() const {
+    Header header = cli::gained(setup_, true);
+    header.producer = cli::producer("afore-serve");
+    header.source = "recorded";
+    header.measured = true;
+    return header;
+  }
+
+  http::ModelCard card() const {
+    http::ModelCard card;
+    card.id = served_name(flags_, *model_);
+    card.created_s = std::time(nullptr);
+    const std::int64_t positions = model_->config().max_positions;
+    card.max_model_len = std::min(serving_.serving.kv_budget_tokens, positions);
+    return card;
+  }
+
+  http::LiveParts parts() {
+    return {.tokenizer = model_->tokenizer,
+            .chat_template = chat_template_ ? &*chat_template_ : nullptr,
+            .requests = requests_,
+            .records = records_,
+            .change_plans = [this](const pipeline::PlannerOptions& planner) { runner_.engine().change_plans(planner); },
+            .not_ready = [this] { return not_ready(); },
+            .metrics = [this] { return metrics(); }};
+  }
+
+  http::ServerOptions server_options() const {
+    http::ServerOptions options;
+    options.host = flags_.listen;
+    options.port = static_cast<int>(flags_.port);
+    options.token = token_;
+    options.limits.connections = static_cast<std::size_t>(flags_.max_connections);
+    options.log = [](std::string_view line) { cli::note(std::string(line)); };
+    return options;
+  }
+
+  host::ThreadSink thread_sink() {
+    host::ThreadSink sink;
+    sink.planned = [this](const Batch* batch, const Demand& demand, const pipeline::PlannedTarget& planned) {
+      records_.planned(batch, demand, planned);
+    };
+    sink.observed = [this](const Observed& observed) { records_.observed(observed); };
+    return sink;
+  }
+
+  host::TextSink text_sink() {
+    return [this](const std::string& id, std::string_view text, std::int64_t tokens, bool last) {
+      if (!last) backend_.on_text(id, text, tokens);
+    };
+  }
+
+  void serve() {
+    host::ServingLoop loop(serving_, runner_,
+                           [this](const Completion& completion) { backend_.on_completion(completion); }, {&requests_});
+    loop.run(requests_, &stop_);
+    Summary summary = runner_.engine().summary();
+    loop.add_unread(requests_.unread());
+    loop.fill(summary);
+    summary.producer = cli::producer("afore-serve");
+    summary.notes["cost"] = setup_.profile.name;
+    records_.end(summary);
+    server_.drain(kLastWords);
+    ByteWriter out("-");
+    out.write_line(wire::to_json(summary));
+    out.finish();
+  }
+
+  // A first signal drains; by a second one the process ends where it is.
+  void watch() {
+    while (*interrupted_ == 0 && !ended_.load()) std::this_thread::sleep_for(kLookEvery);
+    if (ended_.load()) return;
+    cli::note(fmt::format("draining, for {} s at the most", flags_.drain_s));
+    server_.drain(std::chrono::seconds(flags_.drain_s));
+    requests_.close();
+  }
+
+  void end_watching(std::thread& watcher) {
+    ended_.store(true);
+    watcher.join();
+  }
+
+  void fail(const std::string& why) {
+    {
+      const std::lock_guard lock(failure_mutex_);
+      failure_ = why;
+    }
+    requests_.close();
+    backend_.end_all();
+    server_.drain(kLastWords);
+    server_.stop();
+  }
+
+  std::string not_ready() const {
+    const std::lock_guard lock(failure_mutex_);
+    return failure_;
+  }
+
+  std::string metrics() { return ""; }
+
+  HttpFlags flags_;
+  std::string token_;
+  std::unique_ptr<host::LoadedModel> model_;
+  std::optional<nn::ChatTemplate> chat_template_;
+  cli::Setup setup_;
+  host::ServingLoopOptions serving_;
+  http::LiveRecords records_;
+  host::ThreadRunner runner_;
+  host::LiveRequests requests_;
+  http::LiveBackend backend_;
+  http::Server server_;
+  const volatile int* interrupted_;
+  int stop_ = 0;  // never set: a drain cancels what it does not wait for
+  std::atomic<bool> ended_{false};
+  mutable std::mutex failure_mutex_;
+  std::string failure_;
+};
+
+}  // namespace
+
+void add_http_flags(CLI::App& app, HttpFlags& flags) {
+  cli::add_model_source_flags(app, flags.model);
+  app.add_option("--listen", flags.listen, "Numeric address; any but the loopback's needs --token-file")
+      ->type_name("ADDRESS")
+      ->capture_default_str();
+  cli::add_int(app, "--port", flags.port, "Port, 0 for any that is free", 0, 65535);
+  app.add_option("--token-file", flags.token_file,
+                 "FILE whose first line clients must send as Authorization: Bearer; all but /health asks for it")
+      ->type_name("FILE");
+  app.add_option("--ready-file", flags.ready_file, "Write the endpoint's URL into FILE once it answers")
+      ->type_name("FILE");
+  app.add_option("--served-model-name", flags.served_model_name, "What clients call the model (default: its own name)")
+      ->type_name("NAME");
+  cli::add_int(app, "--max-connections", flags.max_connections, "Connections at once", 1, 1 << 20);
+  cli::add_int(app, "--drain-s", flags.drain_s, "After SIGTERM or Ctrl-C: time that running requests get", 0, 86'400);
+  add_worker_flags(app, flags);
+}
+
+void serve_http(HttpFlags flags) {
+  settle_device(flags);
+  Endpoint endpoint(std::move(flags));
+  endpoint();
+}
+
+}  // namespace afore::serve

@@ -1,0 +1,18 @@
+#pragma once
+// afore-serve http: a real model behind an OpenAI-compatible endpoint.
+#include <optional>
+#include <string>
+
+#include "afore-serve/workers.h"
+
+namespace afore::serve {
+
+struct HttpFlags : WorkerFlags {
+  std::string listen = "127.0.0.1", token_file, ready_file, served_model_name;
+  std::int64_t port = 8000, max_connections = 4096, drain_s = 30;
+};
+
+void add_http_flags(CLI::App& app, HttpFlags& flags);
+void serve_http(HttpFlags flags);
+
+}  // namespace afore::serve
