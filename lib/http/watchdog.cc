@@ -15,7 +15,7 @@ std::string late_plan(const EngineHealth& health, Nanos now) {
   const std::string age = health.last_plan_ns
                               ? fmt::format("the last plan is {} s old", whole_seconds(now - *health.last_plan_ns))
                               : fmt::format("there is no plan after {} s", whole_seconds(now));
-  const std::int64_t targets = health.planless_targets;
+  const std::int64_t targets = health.waiting_targets;
   return fmt::format("{} and {} target{}", age, targets, targets == 1 ? " waits" : "s wait");
 }
 

@@ -87,7 +87,7 @@ host::ServingLoopOptions tight(host::Draw& draw) {
 
 TEST(MetricsRequests, AddUpAtEveryMoment) {
   std::map<std::string, std::int64_t> all;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(seed);
     host::Draw draw{seed * 0x9e3779b97f4a7c15u};
     host::Runner runner;
@@ -105,8 +105,8 @@ TEST(MetricsRequests, AddUpAtEveryMoment) {
         if (draw(6) == 0) requests.cancel(id);
       }
       if (offered > 0 && draw(3) == 0) requests.cancel(std::to_string(1 + draw(offered)));
-      if (++turns == 120) requests.close();
-      if (turns > 110 && turns < 130) requests.submit(host::asked("late " + std::to_string(turns), 0, 1, 1));
+      if (++turns == 60) requests.close();
+      if (turns > 50 && turns < 70) requests.submit(host::asked("late " + std::to_string(turns), 0, 1, 1));
     };
     const bool metrics_first = draw(2) == 0;
     std::vector<host::ServingObserver*> observers{&before, &metrics, &between, &requests, &after};

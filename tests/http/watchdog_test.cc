@@ -24,10 +24,10 @@ TEST(Watchdog, ATargetThatWaitsForItsPlan) {
   host::EngineHealth health;
   health.last_plan_ns = 90 * kSecond;
   health.awaited_plan = asked_at(95 * kSecond);
-  health.planless_targets = 3;
+  health.waiting_targets = 3;
   EXPECT_EQ(watchdog.not_ready(health, 105 * kSecond - 1, false), "");
   EXPECT_EQ(watchdog.not_ready(health, 105 * kSecond, false), "the last plan is 15 s old and 3 targets wait");
-  health.planless_targets = 1;
+  health.waiting_targets = 1;
   health.last_plan_ns.reset();
   EXPECT_EQ(watchdog.not_ready(health, 107 * kSecond, false), "there is no plan after 107 s and 1 target waits");
 }
@@ -37,7 +37,7 @@ TEST(Watchdog, AnIdleHourDoesNotCountAgainstTheNextPlan) {
   host::EngineHealth health;
   health.last_plan_ns = kSecond;
   health.awaited_plan = asked_at(3600 * kSecond);
-  health.planless_targets = 1;
+  health.waiting_targets = 1;
   EXPECT_EQ(watchdog.not_ready(health, 3609 * kSecond, false), "");
 }
 
@@ -68,7 +68,7 @@ TEST(Watchdog, SaysAllThereIsAndWhoDiedAlone) {
   EXPECT_EQ(watchdog.not_ready(health, 0, true), "draining");
   health.last_plan_ns = 0;
   health.awaited_plan = asked_at(0);
-  health.planless_targets = 2;
+  health.waiting_targets = 2;
   health.oldest_copy = started_at(0);
   EXPECT_EQ(
       watchdog.not_ready(health, 20 * kSecond, true),

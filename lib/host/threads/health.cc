@@ -29,10 +29,6 @@ EngineHealth ThreadEngine::health() {
   EngineHealth health;
   scheduler_->fill(health);
   {
-    const std::lock_guard lock(flights_mutex_);
-    for (const auto& [target, flight] : flights_) health.planless_targets += flight->plan ? 0 : 1;
-  }
-  {
     const std::lock_guard lock(ports_mutex_);
     for (const auto& [key, route] : routes_)
       if (route.started_ns != kAbsent && (!health.oldest_copy || route.started_ns < health.oldest_copy->since_ns))

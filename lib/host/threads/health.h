@@ -22,7 +22,7 @@ struct EngineHealth {
   };
 
   std::optional<AwaitedPlan> awaited_plan;  // of the target that is next in the stream; none: no plan is asked for
-  std::int64_t planless_targets = 0;        // targets in flight without a plan, that one included
+  std::int64_t waiting_targets = 0;         // whose demand is whole, and their plans are not out: that one included
   std::optional<Nanos> last_plan_ns;        // when workers could take the last plan; none was made yet: absent
   std::optional<MovingCopy> oldest_copy;    // of those under way
   std::vector<std::int64_t> ffn_queue;      // by FFN worker: targets that have a plan, and it has not computed

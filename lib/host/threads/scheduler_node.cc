@@ -63,6 +63,7 @@ bool SchedulerNode::publish(const Target& target) {
 void SchedulerNode::fill(EngineHealth& health) {
   const std::lock_guard lock(mutex_);
   health.awaited_plan = awaited_;
+  health.waiting_targets = actor_.waiting();
   health.last_plan_ns = last_plan_ns_;
 }
 
