@@ -207,16 +207,17 @@ async def slow_clients(port, count, seconds):
         await asyncio.sleep(2 * number / count)
         while time.perf_counter() < end:
             with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
                 try:
                     for i in range(len(header)):
                         writer.write(header[i : i + 1])
-                        await asyncio.sleep(2)
-                        if writer.transport.is_closing() or time.perf_counter() > end:
+                        with contextlib.suppress(TimeoutError, asyncio.TimeoutError):
+                            await asyncio.wait_for(reader.read(1), 2)  # an answer: thrown out
+                            thrown_out += 1
                             break
-                        await writer.drain()
+                        if time.perf_counter() > end:
+                            break
                 finally:
-                    thrown_out += time.perf_counter() < end
                     writer.close()
 
     await asyncio.gather(*(client(number) for number in range(count)))

@@ -20,6 +20,7 @@ LiveRequests::LiveRequests(std::int64_t max_queue, std::function<Nanos()> clock)
 LiveRequests::Answer LiveRequests::submit(IncomingRequest request) {
   {
     const std::lock_guard lock(mutex_);
+    offered_ += 1;
     if (closed_) {
       unread_.draining += 1;
       return Answer::draining;
@@ -59,6 +60,11 @@ void LiveRequests::close() {
     closed_ = true;
   }
   changed_.notify_one();
+}
+
+LiveRequests::Door LiveRequests::door() const {
+  const std::lock_guard lock(mutex_);
+  return {offered_, unread_};
 }
 
 std::int64_t LiveRequests::waiting() const {

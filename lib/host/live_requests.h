@@ -31,6 +31,11 @@ class LiveRequests final : public RequestSource, public ServingObserver {
   // No more are taken; those that wait are served, and then the source has ended.
   void close();
 
+  struct Door {                // at one moment
+    std::int64_t offered = 0;  // how often submit() was called
+    UnreadRequests unread;
+  };
+  Door door() const;
   std::int64_t waiting() const;
   UnreadRequests unread() const;  // so far; for ServingLoop::add_unread()
 
@@ -51,6 +56,7 @@ class LiveRequests final : public RequestSource, public ServingObserver {
   std::unordered_set<std::string> waiting_;  // those, and those in the loop's queue
   std::vector<std::string> cancelled_;       // of requests that the loop has, or had
   bool closed_ = false;
+  std::int64_t offered_ = 0;
   UnreadRequests unread_;
 };
 

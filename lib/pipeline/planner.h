@@ -43,6 +43,9 @@ struct PlannedTarget {
   std::optional<PlacementRecord> before;  // the layer's first map, ahead of its first plan
   Plan plan;
   std::optional<PlacementRecord> completed;  // the layer's map when the plan's copies complete a transition
+  // Of hosts that carry plans out in true time.
+  std::vector<std::int64_t> worker_tokens;  // token-expert assignments by FFN worker; else empty
+  Nanos plan_ns = kAbsent;                  // that planning took
 };
 
 // State of one layer. Indices are LayerPlacement::index().

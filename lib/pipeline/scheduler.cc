@@ -1,5 +1,7 @@
 #include "pipeline/scheduler.h"
 
+#include <algorithm>
+
 #include "util/error.h"
 
 namespace afore::pipeline {
@@ -49,6 +51,11 @@ void Scheduler::on_epoch(std::span<const Demand> redo) {
     mailboxes_.push_front({redo[i], sources_, std::vector<bool>(sources_, true)});
   planning_ = waiting_for_ring_ = false;
   start_next();
+}
+
+std::int64_t Scheduler::waiting() const {
+  return std::count_if(mailboxes_.begin(), mailboxes_.end(),
+                       [this](const Mailbox& box) { return box.arrived == sources_; });
 }
 
 void Scheduler::on_ring_free() {

@@ -28,6 +28,7 @@ class Scheduler {
   // A new epoch (a worker was lost): no plan made so far holds. `redo` are the demands of the targets whose plans were
   // published and whose outputs are not back, in stream order; they are planned again, before all others.
   void on_epoch(std::span<const Demand> redo);
+  std::int64_t waiting() const;  // targets whose demand is whole and whose plan is not published
 
  private:
   struct Mailbox {

@@ -149,7 +149,7 @@ inline std::vector<IncomingRequest> random_requests(Draw& draw, std::int64_t cou
   Nanos at = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t size = draw(6) ? 1 + draw(20) : 1 + draw(70);
-    IncomingRequest request = ask("r" + std::to_string(i), words(draw, size), 1 + draw(10), 1000 + i);
+    IncomingRequest request = ask(std::string(1, 'r') + std::to_string(i), words(draw, size), 1 + draw(10), 1000 + i);
     auto prompt = std::make_shared<Prompt>(*request.prompt);
     if (draw(2)) prompt->temperature = 0.2 + 0.3 * static_cast<double>(draw(6));
     if (draw(3) == 0) prompt->top_p = 0.8;

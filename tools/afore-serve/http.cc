@@ -40,8 +40,8 @@ std::string served_name(const HttpFlags& flags, const host::LoadedModel& model) 
 
 // The address that a client on this machine can use.
 std::string url_of(const std::string& listen, int port) {
-  const bool v6 = listen.find(':') != std::string::npos;
-  return v6 ? fmt::format("http://[{}]:{}", listen, port) : fmt::format("http://{}:{}", listen, port);
+  if (listen.find(':') != std::string::npos) return fmt::format("http://[{}]:{}", listen, port);
+  return fmt::format("http://{}:{}", listen, port);
 }
 
 // The file is there while the endpoint answers.
@@ -94,7 +94,6 @@ class Endpoint {
     }
     end_watching(watcher);
     server_.stop();
-    cli::ended_as_asked();
   }
 
  private:

@@ -57,8 +57,6 @@ std::string guess_at(const std::string& word, const std::vector<std::string>& ca
 // SIGINT, SIGTERM and SIGHUP (unless ignored) set the flag (to the signal's number) once; the second one ends the
 // process at once. Without this call a signal ends a filter quietly, as the shell expects.
 const volatile int* catch_interrupts();
-// For what signals end in the ordinary way: the exit code is 0 in spite of the one that came.
-void ended_as_asked();
 // Sets the same flag after so many seconds, once, to end what would go on: no interruption, and no exit code of one.
 void limit_time(std::int64_t seconds);
 bool time_is_up();  // the limit has set it

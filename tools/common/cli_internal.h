@@ -9,7 +9,7 @@
 
 namespace afore::cli {
 
-// The signal that catch_interrupts() recorded, 0 when none came or it ended the command as asked.
+// The signal that catch_interrupts() recorded, 0 when none came.
 int caught_signal();
 
 // The first line of `text`, so that a message stays one line.

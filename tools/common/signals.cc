@@ -11,7 +11,6 @@ namespace afore::cli {
 namespace {
 
 volatile int g_signal = 0;
-bool g_as_asked = false;
 
 void on_signal(int signal) {
   if (g_signal != 0) {
@@ -27,9 +26,7 @@ void on_alarm(int signal) {
 
 }  // namespace
 
-int caught_signal() { return time_is_up() || g_as_asked ? 0 : g_signal; }
-
-void ended_as_asked() { g_as_asked = true; }
+int caught_signal() { return time_is_up() ? 0 : g_signal; }
 
 void limit_time(std::int64_t seconds) {
   struct sigaction action = {};

@@ -76,7 +76,8 @@ void ThreadEngine::make_nodes() {
 }
 
 void ThreadEngine::start_nodes() {
-  if (options_.paced) timer_ = std::make_unique<Timer>(clock_, [this](std::exception_ptr error) { fail(error); });
+  if (options_.paced)
+    timer_ = std::make_unique<Timer>(clock_, [this](const std::exception_ptr& error) { fail("timer", error); });
   scheduler_->start();
   for (const auto& node : attention_) node->start();
   for (const auto& node : ffn_) node->start();
@@ -108,22 +109,13 @@ bool ThreadEngine::in_flight() {
 }
 
 std::thread ThreadEngine::start(const std::string& name, std::function<void()> body) {
-  return start_thread(name, [this, body = std::move(body)] {
+  return start_thread(name, [this, name, body = std::move(body)] {
     try {
       body();
     } catch (...) {
-      fail(std::current_exception());
+      fail(name, std::current_exception());
     }
   });
-}
-
-void ThreadEngine::fail(std::exception_ptr error) {
-  {
-    const std::lock_guard lock(serve_mutex_);
-    if (!failure_) failure_ = error;
-  }
-  stopping_.store(true, std::memory_order_release);
-  serve_changed_.notify_all();
 }
 
 void ThreadEngine::throw_failure() {
@@ -191,6 +183,7 @@ bool ThreadEngine::wait_sampled(int microbatch, const RunLimits& limits) {
 }
 
 void ThreadEngine::drain() {
+  draining_.store(true, std::memory_order_relaxed);
   bool in_time = false;
   {
     std::unique_lock lock(serve_mutex_);

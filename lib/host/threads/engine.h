@@ -15,6 +15,7 @@
 #include "host/serving_loop.h"
 #include "host/threads/attention_node.h"
 #include "host/threads/ffn_node.h"
+#include "host/threads/health.h"
 #include "host/threads/options.h"
 #include "host/threads/scheduler_node.h"
 #include "host/threads/shared_ring.h"
@@ -44,6 +45,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   Nanos copying_ns();
   // Planner::change(), from the next plan on; from any thread. Error{usage}.
   void change_plans(const pipeline::PlannerOptions& options);
+  EngineHealth health();             // from any thread; waits for nothing but mutexes that are held for moments
   void throw_failure();              // Error: whatever failed on any thread
   void deliver_news();               // to the sink
   void drain();                      // when all steps are sampled: until no copy is under way. Error as wait_sampled()
@@ -63,6 +65,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
 
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
   std::thread start(const std::string& name, std::function<void()> body);  // what it throws ends the run
+  void fail(const std::string& thread, const std::exception_ptr& error);   // ends the run
 
   void on_demand(int source, const Target& target, const std::vector<std::int64_t>& counts);
   void on_activations(const Target& target);
@@ -71,6 +74,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   std::span<device::Step* const> parts(const Target& target);
 
   void lend_to_scheduler() { scheduler_->lend(); }
+  void disturb_plan();                 // ThreadFaults
   void plan(const Demand& demand);     // one at a time
   bool publish(const Target& target);  // by the scheduler, its mutex held; false: the ring is full
   pipeline::PlanPtr take_plan(int worker, std::int64_t serial);  // that is available
@@ -80,6 +84,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   std::vector<device::CopyKey> release_copy(const device::CopyKey& key, bool receives);
   void start_copy(const device::CopyKey& key);
   Nanos on_copy_started(const Copy& copy, Nanos start_ns);  // when it may end
+  bool copy_may_end(Nanos end_ns) const;
   void on_copy_ended(const device::CopyKey& key, const Copy& copy);
 
   // Paced runs: returns at `start_ns` + `ns` or later.
@@ -113,7 +118,8 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   void return_outputs(const FlightPtr& flight);
   void note_times(Flight& flight, int worker, const pipeline::WorkerTimes& times);
   bool copying();
-  void fail(std::exception_ptr error);
+  bool is_due(const std::optional<Nanos>& after_ns) const;
+  Nanos disturb_copy(Nanos end_ns) const;
   bool in_flight();
   void tell(std::function<void()> news);  // for deliver_news()
 
@@ -157,8 +163,9 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   std::vector<std::int64_t> awaited_;
   std::vector<std::function<void()>> news_;
   std::exception_ptr failure_;
+  std::string failure_text_;
 
-  std::atomic<bool> stopping_{false};
+  std::atomic<bool> stopping_{false}, draining_{false};
   SharedRing ring_;
   std::atomic<Nanos> paced_ns_{0}, lasted_ns_{0};
   std::unique_ptr<Timer> timer_;  // paced runs

@@ -14,6 +14,7 @@ namespace {
 
 // How often a copy that moves by itself is looked at.
 constexpr auto kLookAtCopy = std::chrono::microseconds(20);
+constexpr auto kLookEvery = std::chrono::milliseconds(20);  // whether a copy that hangs may end
 
 thread_local const FfnNode* tl_node = nullptr;  // whose thread this is
 
@@ -109,6 +110,11 @@ void FfnNode::on_copy_done(const device::CopyKey& key, bool receives) {
 void FfnNode::ffn_done(Nanos now, const Target& target) {
   taken_.pop_front();
   actor_.on_ffn_done(now, target);
+}
+
+std::int64_t FfnNode::queue() {
+  const std::lock_guard lock(mutex_);
+  return std::ssize(taken_) + plans_available_ - plans_taken_;
 }
 
 // --- Actions
@@ -209,7 +215,7 @@ void FfnNode::serve_lane() {
     if (!moving_) return;
     std::unique_lock lock(mutex_);  // it moves by itself, or is paced and ends later
     const auto left = std::chrono::nanoseconds(moving_->end_ns - engine_.now());
-    lane_.wait_for(lock, moving_->moved ? left : std::chrono::nanoseconds(kLookAtCopy),
+    lane_.wait_for(lock, moving_->moved ? std::min<std::chrono::nanoseconds>(left, kLookEvery) : kLookAtCopy,
                    [this] { return plans_taken_ < plans_available_ || has_job_ || engine_.stopping(); });
   }
 }
@@ -257,7 +263,7 @@ bool FfnNode::advance_copy() {
     moving_->moved = device_->poll(moving_->ticket);
     return moving_->moved || device_->polls_move();
   }
-  if (engine_.now() < moving_->end_ns) return false;
+  if (!engine_.copy_may_end(moving_->end_ns)) return false;
   const MovingCopy done = *moving_;
   moving_.reset();
   engine_.timeline('F', index_, "copy", "copy_expert", done.route.target, done.start_ns);

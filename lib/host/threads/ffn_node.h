@@ -26,6 +26,7 @@ struct CopyRoute {
   Copy copy;
   Target target{};  // of the plan that lists it
   int from_slot = -1, to_slot = -1;
+  Nanos started_ns = kAbsent;  // when both its ends had released it
 };
 
 struct MovingCopy {  // that a worker receives now
@@ -50,6 +51,7 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   void on_copy_ready(const device::CopyKey& key, const CopyRoute& route);
   void on_copy_done(const device::CopyKey& key, bool receives);
 
+  std::int64_t queue();  // plans that have reached it, not finished
   device::ExpertWorker& device() { return *device_; }
 
  private:

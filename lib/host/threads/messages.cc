@@ -94,7 +94,10 @@ void ThreadEngine::plan(const Demand& demand) {
   for (const std::int64_t count : demand.counts) sum += count;
   AFORE_CHECK(sum == mine->demand.tokens * options_.model.top_k, "the parts of a demand do not add up");
   just_planned_.reset();
+  const Nanos start_ns = now();
   pipeline::PlanPtr plan = plans_->next(demand, mine->serial);
+  just_planned_->plan_ns = now() - start_ns;
+  just_planned_->worker_tokens = plan->worker_tokens;
   if (sink_.planned)
     tell([this, mine, demand, planned = std::move(*just_planned_)] {
       sink_.planned(mine->batch ? &*mine->batch : nullptr, demand, planned);
@@ -243,6 +246,7 @@ void ThreadEngine::start_copy(const device::CopyKey& key) {
   CopyRoute route;
   {
     const std::lock_guard lock(ports_mutex_);
+    routes_.at(key).started_ns = now();
     route = routes_.at(key);
   }
   ffn_[route.copy.to]->on_copy_ready(key, route);
@@ -253,8 +257,9 @@ Nanos ThreadEngine::on_copy_started(const Copy& copy, Nanos start_ns) {
     const std::lock_guard lock(metrics_mutex_);
     metrics_.copies().on_started(now());
   }
-  return options_.paced ? start_ns + copy_ns(options_.layer_cost, options_.cluster.workers, copy.from, copy.to)
-                        : start_ns;
+  const Nanos copy_ns =
+      options_.paced ? afore::copy_ns(options_.layer_cost, options_.cluster.workers, copy.from, copy.to) : 0;
+  return disturb_copy(start_ns + copy_ns);
 }
 
 // Each end learns of it for itself; the ports are free for the next copies at once.

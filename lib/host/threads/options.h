@@ -10,6 +10,14 @@
 
 namespace afore::host {
 
+// What a run is to do wrong, so that it is seen what becomes of that: from so long after its start; absent: never. What
+// hangs goes on when the run stops.
+struct ThreadFaults {
+  std::optional<Nanos> hang_plan_after_ns{};  // the next plan is not made
+  std::optional<Nanos> hang_copy_after_ns{};  // copies that start then do not end
+  std::optional<Nanos> fail_scheduler_after_ns{};
+};
+
 struct ThreadOptions {
   ModelSpec model;      // model_spec() of the checkpoint's config
   ClusterSpec cluster;  // all fields present; tile_tokens is one of the device's
@@ -20,9 +28,10 @@ struct ThreadOptions {
   enum class On { cpu, cuda } on = On::cpu;
   device::cpu::Isa isa = device::cpu::Isa::scalar;  // cpu
   device::Combine combine = device::Combine::exact;
-  bool sm_partitions = true;            // cuda: workers that share a GPU compute on SMs of their own
-  std::int64_t kv_budget_tokens = 0;    // of each attention worker
-  int worker_threads = 1;               // cpu: that each worker computes with
+  bool sm_partitions = true;          // cuda: workers that share a GPU compute on SMs of their own
+  std::int64_t kv_budget_tokens = 0;  // of each attention worker
+  int worker_threads = 1;             // cpu: that each worker computes with
+  ThreadFaults faults{};
   Nanos deadline_ns = 120'000'000'000;  // for any wait; then the run fails, naming what it waited for
 };
 

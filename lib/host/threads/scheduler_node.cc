@@ -48,11 +48,24 @@ void SchedulerNode::on_ring_free() {
 }
 
 void SchedulerNode::start_planning(const Demand& demand) {
+  awaited_ = {demand.target, engine_.now()};
   job_ = demand;
   has_job_ = true;
 }
 
-bool SchedulerNode::publish(const Target& target) { return engine_.publish(target); }
+bool SchedulerNode::publish(const Target& target) {
+  if (!engine_.publish(target)) return false;
+  awaited_.reset();
+  last_plan_ns_ = engine_.now();
+  return true;
+}
+
+void SchedulerNode::fill(EngineHealth& health) {
+  const std::lock_guard lock(mutex_);
+  health.awaited_plan = awaited_;
+  health.waiting_targets = actor_.waiting();
+  health.last_plan_ns = last_plan_ns_;
+}
 
 void SchedulerNode::loop() {
   Demand demand;
@@ -77,10 +90,15 @@ void SchedulerNode::lend() {
     std::swap(demand, job_);
     has_job_ = false;
   }
-  plan(demand);
+  try {
+    plan(demand);
+  } catch (...) {
+    engine_.fail("scheduler", std::current_exception());
+  }
 }
 
 void SchedulerNode::plan(const Demand& demand) {
+  engine_.disturb_plan();
   const Nanos start_ns = engine_.now();
   engine_.plan(demand);
   plan_ns_.add(static_cast<double>(engine_.now() - start_ns));

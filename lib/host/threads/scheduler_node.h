@@ -4,9 +4,11 @@
 // has just sent is carried out: then its thread plans, which saves waking another.
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 
+#include "host/threads/health.h"
 #include "pipeline/latency.h"
 #include "pipeline/scheduler.h"
 
@@ -26,6 +28,7 @@ class SchedulerNode final : pipeline::Scheduler::Actions {
   void on_demand(int source, const Target& target, std::span<const std::int64_t> counts);
   void on_ring_free();
   void lend();  // after on_demand(): the thread of an attention worker, where it has nothing else to do
+  void fill(EngineHealth& health);  // the plans' part
   // Wall-clock times of the plans so far; when it is stopped.
   const pipeline::Latencies& plan_ns() const { return plan_ns_; }
 
@@ -48,6 +51,8 @@ class SchedulerNode final : pipeline::Scheduler::Actions {
   std::condition_variable job_ready_;
   bool has_job_ = false;
   Demand job_;
+  std::optional<EngineHealth::AwaitedPlan> awaited_;
+  std::optional<Nanos> last_plan_ns_;
   std::thread thread_;
 };
 
