@@ -6,7 +6,8 @@ build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libzstd-de
   libzip-dev libyaml-dev libboost-dev prometheus-cpp-dev pkg-config jq)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zstd coinor-cbc)
 # Tests that need one of these are skipped without it.
-check_packages=(ccache clang-format clang-tidy zsh fish mandoc dpkg-dev debootstrap lintian chromium python3 python3-yaml)
+check_packages=(ccache clang-format clang-tidy zsh fish mandoc dpkg-dev debootstrap lintian chromium python3 python3-yaml
+  python3-venv curl)
 tools=(afore-trace afore-plan afore-serve afore-migrate)
 
 # With ccache, a second clone in another folder finds what the first one compiled.

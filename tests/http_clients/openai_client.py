@@ -178,20 +178,22 @@ def full_queue():
 
 
 def fifty_streams():
-    async def one(asynchronous, number):
+    prompts = [f"{('for (', 'return ', 'struct ', 'The ', '/* ')[number % 5]}{number}" for number in range(50)]
+
+    async def one(asynchronous, prompt):
         stream = await asynchronous.completions.create(
-            model=MODEL, prompt=f"{number} {PROMPT}", max_tokens=8, temperature=0, stream=True
+            model=MODEL, prompt=prompt, max_tokens=8, temperature=0, stream=True
         )
         return "".join([chunk.choices[0].text async for chunk in stream])
 
     async def all_at_once():
         async with openai.AsyncOpenAI(base_url=URL + "/v1", api_key="none", max_retries=0, timeout=60) as asynchronous:
-            return await asyncio.gather(*(one(asynchronous, number) for number in range(50)))
+            return await asyncio.gather(*(one(asynchronous, prompt) for prompt in prompts))
 
     texts = asyncio.run(all_at_once())
     assert len(texts) == 50 and len(set(texts)) > 1
     for number in (0, 17, 49):  # whoever runs beside it, a text is the same
-        assert texts[number] == text(prompt=f"{number} {PROMPT}", max_tokens=8), number
+        assert texts[number] == text(prompt=prompts[number], max_tokens=8), number
 
 
 for check in (

@@ -16,7 +16,7 @@ loader=$!
 echo '= recorded and planned for four workers'
 afore-trace record --attach "$url" --token-file token --steps 5 | tee recorded | afore-plan --workers 4 | tee planned |
   afore-plan verify > verified
-jq -r .kind recorded | sort | uniq -c | awk '{ print $2, $1 > 0 }'
+jq -r .kind recorded | sort | uniq -c | awk '{ print $2 }'
 jq -r .kind planned | grep -cx plan | awk '{ print ($1 > 0 ? "plans" : "no plans") }'
 jq -c '[.kind, .source, .producer[0:11]]' <(head -n 1 recorded)
 echo '= the live records as they are: plans of the endpoint, which hold'

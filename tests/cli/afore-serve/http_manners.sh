@@ -40,7 +40,7 @@ begin_streams() {
     curls+=($!)
   done
   for ((i = 0; i < $1; ++i)); do
-    until grep -q '"text"' "events.$i"; do sleep 0.02; done
+    until grep -qs '"text"' "events.$i"; do sleep 0.02; done
   done
 }
 until_drains() { until grep -q draining log; do sleep 0.02; done; }
