@@ -1,16 +1,9 @@
 #!/usr/bin/env bash
 # The endpoint as clients see it, its text beside that of `run`, and its end.
+source "$AFORE_SOURCE_DIR/tests/support/http_server.bash"
 set -euo pipefail
-afore-serve http --port 0 --ready-file ready --ffn-workers 3 > summary.jsonl 2> log &
-server=$!
-trap 'kill -9 $server 2> /dev/null || true' EXIT
-for ((i = 0; i < 1200; ++i)); do
-  [[ -e ready ]] && break
-  sleep 0.05
-done
-url=$(< ready)
-get() { curl -sS --max-time 60 "$@"; }
-post() { get -H 'content-type: application/json' -d "$2" "$url$1"; }
+need_curl
+start_server --ffn-workers 3
 
 echo '= models, health'
 get "$url/v1/models" | jq -c '.data[0] | [.id, .root, .object]'
@@ -25,8 +18,7 @@ for draw in '"temperature":0' '"temperature":0.8,"seed":7'; do
     jq -j 'select(.kind == "completion").text' > want
   body="{\"model\":\"tiny\",\"prompt\":\"$prompt\",\"max_tokens\":24,$draw}"
   post /v1/completions "$body" | jq -j '.choices[0].text' > whole
-  post /v1/completions "${body%\}},\"stream\":true}" | sed -n 's/^data: //p' | grep -v DONE |
-    jq -j '.choices[0].text // ""' > streamed
+  post /v1/completions "${body%\}},\"stream\":true}" | texts > streamed
   cmp want whole && cmp want streamed && echo "same: $(wc -c < want) bytes"
 done
 
@@ -34,8 +26,9 @@ echo '= token ids as a prompt; usage at the end of a stream'
 ids=$(post /tokenize "{\"prompt\":\"$prompt\"}" | jq -c .tokens)
 post /v1/completions "{\"prompt\":$ids,\"max_tokens\":5,\"temperature\":0}" | jq -c .usage
 post /v1/completions "{\"prompt\":$ids,\"max_tokens\":5,\"temperature\":0,\"stream\":true,
-  \"stream_options\":{\"include_usage\":true}}" | grep -v '^$' | tail -n 2 | sed 's/^data: //' |
-  sed 's/^{/[&/;s/}$/&]/' | jq -c 'if type == "array" then [.[0].choices, .[0].usage] else . end' 2> /dev/null || true
+  \"stream_options\":{\"include_usage\":true}}" > streamed
+sed -n 's/^data: {/{/p' streamed | tail -n 1 | jq -c '[.choices, .usage]'
+grep . streamed | tail -n 1
 post /detokenize "{\"tokens\":$ids}" | jq -r .prompt
 
 echo '= chat by the template of the model, which is that of the prompt it becomes'
@@ -47,7 +40,7 @@ cmp chat completion && echo same
 
 echo '= refusals'
 for body in '{' '{"prompt":"x","max_tokens":-1}' '{"prompt":"x","model":"gpt"}' '{"prompt":"x","max_tokens":99999999}'; do
-  get -w '%{http_code}\n' -d "$body" "$url/v1/completions" | jq -c 'if type == "object" then .error else . end'
+  post /v1/completions "$body" -w '%{http_code}\n' | jq -c 'if type == "object" then .error else . end'
 done
 
 echo '= plans: another policy, none, what stands'
@@ -57,8 +50,6 @@ post /v1/afore/freeze '{"frozen":true}' > /dev/null
 get "$url/v1/afore/placement" | jq -c '[.policy, .frozen, (.placements | length)]'
 
 echo '= the end'
-kill -TERM $server
-code=0
-wait $server || code=$?
-echo "exit $code; ready file: $(ls ready 2> /dev/null || echo gone)"
+stop_server
+echo "ready file: $(ls ready 2> /dev/null || echo gone)"
 jq -c '[.kind, .afore.injected == .completed, .completed]' summary.jsonl
