@@ -19,10 +19,6 @@ afore-trace record --attach "$url" --token-file token --steps 5 | tee recorded |
 jq -r .kind recorded | sort | uniq -c | awk '{ print $2 }'
 jq -r .kind planned | grep -cx plan | awk '{ print ($1 > 0 ? "plans" : "no plans") }'
 jq -c '[.kind, .source, .producer[0:11]]' <(head -n 1 recorded)
-echo '= the live records as they are: plans of the endpoint, which hold'
-get "${auth[@]}" --max-time 2 "$url/v1/afore/demand" 2> /dev/null | sed '$d' > live || true
-afore-plan verify < live > verified
-jq -r .kind live | sort -u | tr '\n' ' ' && echo
 echo '= with another token, without one, where nobody listens'
 code=0 && afore-trace record --attach "$url" --token-file wrong --steps 5 || code=$?
 echo "exit $code"
@@ -38,13 +34,17 @@ kill -INT "$recorder"
 code=0 && wait "$recorder" || code=$?
 echo "exit $code"
 afore-trace stat stopped > /dev/null && echo readable
-echo '= the end of the endpoint is the end of the stream'
+echo '= the end of the endpoint is the end of streams: of a recorder, and of its records as they are, which hold'
 afore-trace record --attach "$url" --token-file token -o whole.jsonl &
 recorder=$!
-sleep 1
+get "${auth[@]}" "$url/v1/afore/demand" > live &
+reader=$!
+until (($(wc -l < live) > 100)); do sleep 0.05; done
 : > enough
 wait "$loader"
 stop_server
-code=0 && wait "$recorder" || code=$?
+code=0 && wait "$recorder" && wait "$reader" || code=$?
 echo "exit $code"
 afore-trace stat whole.jsonl > /dev/null && echo readable
+afore-plan verify < live > verified
+jq -r .kind live | sort -u | tr '\n' ' ' && echo
