@@ -10,6 +10,10 @@ trap 'kill -9 "$slow" $server 2> /dev/null || true' EXIT
 start_server
 "$venv/bin/python3" "$AFORE_SOURCE_DIR/tests/http_clients/openai_client.py" "$url" "$slow_url" token 2> times ||
   { cat times && exit 1; }
+echo '= docs/http.md'
+sed -n '/^```python/,/^```/p' "$AFORE_SOURCE_DIR/docs/http.md" | grep -v '^```' | sed "s#http://127.0.0.1:8000#$url#" > page.py
+grep -q "$url" page.py
+"$venv/bin/python3" page.py | wc -w | awk '{ print ($1 > 0 ? "text" : "no text") }'
 stop_server
 server=$slow
 stop_server
