@@ -1,6 +1,7 @@
 #include "afore-serve/http.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -32,6 +33,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLookEvery{20};     // at signals
 constexpr milliseconds kLastWords{1'000};  // for clients to hear that the model is gone
+constexpr milliseconds kHanging{5'000};    // far longer than a step
 
 // Clients may name a model by what they like; a folder's path is nobody's business.
 std::string served_name(const HttpFlags& flags, const host::LoadedModel& model) {
@@ -62,6 +64,14 @@ class ReadyFile {
  private:
   std::string path_;
 };
+
+// A connection takes a file; a shell's usual limit is 1,024.
+void raise_file_limit() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);  // without it accepting waits until a connection is closed
+}
 
 class Endpoint {
  public:
@@ -190,6 +200,10 @@ class Endpoint {
     draining_.store(true);
     server_.drain(std::chrono::seconds(flags_.drain_s));
     requests_.close();
+    // What nobody waits for any more was cancelled; a loop that does not end now waits for something that hangs.
+    for (milliseconds waited{0}; waited < kHanging && !ended_.load(); waited += kLookEvery)
+      std::this_thread::sleep_for(kLookEvery);
+    stop_ = 1;
   }
 
   void end_watching(std::thread& watcher) {
@@ -234,7 +248,7 @@ class Endpoint {
   http::LiveBackend backend_;
   http::Server server_;
   const volatile int* interrupted_;
-  int stop_ = 0;  // never set: a drain cancels what it does not wait for
+  volatile int stop_ = 0;
   std::atomic<bool> ended_{false}, draining_{false};
   std::mutex failure_mutex_;
   std::string failure_;
@@ -266,6 +280,7 @@ void add_http_flags(CLI::App& app, HttpFlags& flags) {
 void serve_http(HttpFlags flags) {
   settle_device(flags);
   cli::signals_end_well();
+  raise_file_limit();
   Endpoint endpoint(std::move(flags));
   endpoint();
 }
