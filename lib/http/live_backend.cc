@@ -92,6 +92,11 @@ void LiveBackend::set_frozen(bool frozen) {
   if (frozen != frozen_) change(frozen, planner_.policy);
 }
 
+bool LiveBackend::frozen() {
+  const std::lock_guard lock(plans_mutex_);
+  return frozen_;
+}
+
 void LiveBackend::set_policy(const std::string& policy) {
   const std::lock_guard lock(plans_mutex_);
   // What is frozen stays so; a name that does not exist is refused all the same.

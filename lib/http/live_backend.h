@@ -45,6 +45,7 @@ class LiveBackend final : public Backend {
   std::string metrics() override { return parts_.metrics(); }
   std::string placement() override;
   void set_frozen(bool frozen) override;
+  bool frozen();
   void set_policy(const std::string& policy) override;
   void subscribe(LineSink sink) override { parts_.records.subscribe(std::move(sink)); }
 

@@ -1,6 +1,7 @@
 #include "afore-serve/http.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <ctime>
 #include <thread>
 
+#include "afore-serve/inject.h"
 #include "common/cli.h"
 #include "common/publish.h"
 #include "common/token_file.h"
@@ -16,7 +18,9 @@
 #include "host/serving_loop.h"
 #include "host/threads/thread_runner.h"
 #include "http/live_backend.h"
+#include "http/metrics.h"
 #include "http/server.h"
+#include "http/watchdog.h"
 #include "nn/chat_template.h"
 #include "util/error.h"
 #include "util/line_io.h"
@@ -29,6 +33,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLookEvery{20};     // at signals
 constexpr milliseconds kLastWords{1'000};  // for clients to hear that the model is gone
+constexpr milliseconds kHanging{5'000};    // far longer than a step
 
 // Clients may name a model by what they like; a folder's path is nobody's business.
 std::string served_name(const HttpFlags& flags, const host::LoadedModel& model) {
@@ -60,6 +65,14 @@ class ReadyFile {
   std::string path_;
 };
 
+// A connection takes a file; a shell's usual limit is 1,024.
+void raise_file_limit() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);  // without it accepting waits until a connection is closed
+}
+
 class Endpoint {
  public:
   explicit Endpoint(HttpFlags flags)
@@ -70,9 +83,12 @@ class Endpoint {
         setup_(worker_setup(flags_, model_->config())),
         serving_(serving_options(flags_, setup_, model_->config())),
         records_(header()),
-        runner_(*model_, thread_options(flags_, setup_, serving_.serving.kv_budget_tokens), setup_.planner,
-                thread_sink(), text_sink()),
+        runner_(*model_, options(), setup_.planner, thread_sink(), text_sink()),
         requests_(serving_.serving.max_queue, [this] { return runner_.now(); }),
+        metrics_({.model_name = served_name(flags_, *model_),
+                  .expert_bytes = setup_.model.expert_bytes,
+                  .clock = [this] { return runner_.now(); },
+                  .door = [this] { return requests_.door(); }}),
         backend_(card(), parts(), setup_.planner),
         server_(server_options(), backend_),
         interrupted_(cli::catch_interrupts()) {}
@@ -103,6 +119,12 @@ class Endpoint {
     header.source = "recorded";
     header.measured = true;
     return header;
+  }
+
+  host::ThreadOptions options() const {
+    host::ThreadOptions options = thread_options(flags_, setup_, serving_.serving.kv_budget_tokens);
+    options.faults = parse_inject(flags_.inject);
+    return options;
   }
 
   http::ModelCard card() const {
@@ -138,8 +160,12 @@ class Endpoint {
     host::ThreadSink sink;
     sink.planned = [this](const Batch* batch, const Demand& demand, const pipeline::PlannedTarget& planned) {
       records_.planned(batch, demand, planned);
+      metrics_.on_planned(demand, planned);
     };
-    sink.observed = [this](const Observed& observed) { records_.observed(observed); };
+    sink.observed = [this](const Observed& observed) {
+      records_.observed(observed);
+      metrics_.on_observed(observed);
+    };
     return sink;
   }
 
@@ -151,7 +177,8 @@ class Endpoint {
 
   void serve() {
     host::ServingLoop loop(serving_, runner_,
-                           [this](const Completion& completion) { backend_.on_completion(completion); }, {&requests_});
+                           [this](const Completion& completion) { backend_.on_completion(completion); },
+                           {&requests_, &metrics_});
     loop.run(requests_, &stop_);
     Summary summary = runner_.engine().summary();
     loop.add_unread(requests_.unread());
@@ -170,8 +197,13 @@ class Endpoint {
     while (*interrupted_ == 0 && !ended_.load()) std::this_thread::sleep_for(kLookEvery);
     if (ended_.load()) return;
     cli::note(fmt::format("draining, for {} s at the most", flags_.drain_s));
+    draining_.store(true);
     server_.drain(std::chrono::seconds(flags_.drain_s));
     requests_.close();
+    // What nobody waits for any more was cancelled; a loop that does not end now waits for something that hangs.
+    for (milliseconds waited{0}; waited < kHanging && !ended_.load(); waited += kLookEvery)
+      std::this_thread::sleep_for(kLookEvery);
+    stop_ = 1;
   }
 
   void end_watching(std::thread& watcher) {
@@ -190,12 +222,18 @@ class Endpoint {
     server_.stop();
   }
 
-  std::string not_ready() const {
-    const std::lock_guard lock(failure_mutex_);
-    return failure_;
+  std::string not_ready() {
+    {
+      const std::lock_guard lock(failure_mutex_);
+      if (!failure_.empty()) return failure_;
+    }
+    return http::Watchdog().not_ready(runner_.engine().health(), runner_.now(), draining_.load());
   }
 
-  std::string metrics() { return ""; }
+  std::string metrics() {
+    return metrics_.text(
+        {.ready = not_ready().empty(), .frozen = backend_.frozen(), .ffn_queue = runner_.engine().health().ffn_queue});
+  }
 
   HttpFlags flags_;
   std::string token_;
@@ -206,12 +244,13 @@ class Endpoint {
   http::LiveRecords records_;
   host::ThreadRunner runner_;
   host::LiveRequests requests_;
+  http::Metrics metrics_;
   http::LiveBackend backend_;
   http::Server server_;
   const volatile int* interrupted_;
-  int stop_ = 0;  // never set: a drain cancels what it does not wait for
-  std::atomic<bool> ended_{false};
-  mutable std::mutex failure_mutex_;
+  volatile int stop_ = 0;
+  std::atomic<bool> ended_{false}, draining_{false};
+  std::mutex failure_mutex_;
   std::string failure_;
 };
 
@@ -233,10 +272,15 @@ void add_http_flags(CLI::App& app, HttpFlags& flags) {
   cli::add_int(app, "--max-connections", flags.max_connections, "Connections at once", 1, 1 << 20);
   cli::add_int(app, "--drain-s", flags.drain_s, "After SIGTERM or Ctrl-C: time that running requests get", 0, 86'400);
   add_worker_flags(app, flags);
+  app.add_option("--inject", flags.inject,
+                 "For tests: what goes wrong, like hang-plan@2, hang-copy@2, fail-scheduler@2")
+      ->type_name("LIST");
 }
 
 void serve_http(HttpFlags flags) {
   settle_device(flags);
+  cli::signals_end_well();
+  raise_file_limit();
   Endpoint endpoint(std::move(flags));
   endpoint();
 }

@@ -8,7 +8,7 @@
 namespace afore::serve {
 
 struct HttpFlags : WorkerFlags {
-  std::string listen = "127.0.0.1", token_file, ready_file, served_model_name;
+  std::string listen = "127.0.0.1", token_file, ready_file, served_model_name, inject;
   std::int64_t port = 8000, max_connections = 4096, drain_s = 30;
 };
 

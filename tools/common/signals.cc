@@ -11,6 +11,7 @@ namespace afore::cli {
 namespace {
 
 volatile int g_signal = 0;
+bool g_signals_end_well = false;
 
 void on_signal(int signal) {
   if (g_signal != 0) {
@@ -26,7 +27,9 @@ void on_alarm(int signal) {
 
 }  // namespace
 
-int caught_signal() { return time_is_up() ? 0 : g_signal; }
+int caught_signal() { return time_is_up() || g_signals_end_well ? 0 : g_signal; }
+
+void signals_end_well() { g_signals_end_well = true; }
 
 void limit_time(std::int64_t seconds) {
   struct sigaction action = {};
