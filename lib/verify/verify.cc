@@ -249,7 +249,8 @@ void Verifier::State::check(const Plan& plan) {
 
 void Verifier::State::check(const Observed& observed) {
   const std::int64_t at = observed.seq - first_seq;
-  if (at < 0 && observed.seq >= 0 && !from_start()) return;  // of a target before the stream's beginning
+  const bool before = at < 0 && !from_start() && observed.target.step < planned.front().step;
+  if (before) return;  // of a target before the stream's beginning
   if (at < 0 || at >= static_cast<std::int64_t>(planned.size()))
     violate(observed.target, "observed refers to plan {}, which the stream does not have", observed.seq);
   const Target& target = planned[at];
