@@ -2,9 +2,9 @@
 """What the HTTP endpoint does under clients that are slow, or far too many. Needs Linux and Python, nothing else.
 
 slow      CONNECTIONS that send a byte of their header every 2 s, while /health is asked: its latency
-overload  the most requests per second that a closed loop of 32 clients gets done; then ten times that rate, open loop
-          (Poisson), for SECONDS: what is still done, how soon the rest is refused, memory, and whether the counts of
-          /metrics add up in every scrape
+overload  the most requests per second that closed loops of 16, 64 and 256 clients get done; then ten times that rate,
+          open loop (Poisson), for SECONDS: what is still done, how soon the rest is refused, memory, and whether the
+          counts of /metrics add up in every scrape
 requests  10,000 short requests: file descriptors and memory before and after
 
 Clients run on the cores that the endpoint runs on. Latencies are measured by a process of its own that does nothing else
@@ -13,6 +13,7 @@ output, or JSON.
 """
 import argparse
 import asyncio
+import collections
 import contextlib
 import json
 import multiprocessing
@@ -29,6 +30,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("slow", "overload", "requests")
+LOOPS = (16, 64, 256)  # clients
 CLIENTS = 32
 # Answers of 32 tokens to prompts of 32.
 BODY = json.dumps({"prompt": list(range(100, 132)), "max_tokens": 32, "temperature": 0, "ignore_eos": True})
@@ -38,7 +40,7 @@ SHORT = json.dumps({"prompt": list(range(100, 104)), "max_tokens": 1, "temperatu
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=Path, default=ROOT / "build/release/bin", help="folder of afore-serve")
-    parser.add_argument("--flags", default="--ffn-workers 2 --max-queue 64", help="of afore-serve http (%(default)s)")
+    parser.add_argument("--flags", default="--ffn-workers 2 --max-concurrency 128 --max-queue 128", help="of afore-serve http (%(default)s)")
     parser.add_argument("--parts", default=",".join(PARTS), help="(%(default)s)")
     parser.add_argument("--connections", type=int, default=1000, help="slow ones (%(default)s)")
     parser.add_argument("--seconds", type=float, default=60, help="of overload (%(default)s); a third of it for slow")
@@ -83,11 +85,18 @@ def quantiles(seconds):
     return {"n": len(ordered), "p50_ms": at(0.5), "p99_ms": at(0.99), "max_ms": at(1)} if ordered else {"n": 0}
 
 
+def count_of(statuses):
+    return {str(status): count for status, count in sorted(collections.Counter(statuses).items())}
+
+
 # --- the probe
 
 
-def probe(port, path, body, every_s, stopped, ends):
-    """Asks again and again on one connection, in a process of its own; sends (status, seconds) of all."""
+def probe(port, path, body, every_s, patience_s, stopped, ends):
+    """Asks again and again on one connection, in a process of its own; sends (status, seconds) of all.
+
+    Status 0: no answer in `patience_s`, after which it goes away.
+    """
     seen = []
     message = request(path, body)
     connection = None
@@ -95,7 +104,7 @@ def probe(port, path, body, every_s, stopped, ends):
         begin = time.perf_counter()
         try:
             if connection is None:
-                connection = socket.create_connection(("127.0.0.1", port), timeout=60)
+                connection = socket.create_connection(("127.0.0.1", port), timeout=patience_s)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 begin = time.perf_counter()
             connection.sendall(message)
@@ -108,22 +117,27 @@ def probe(port, path, body, every_s, stopped, ends):
             head, _, rest = head.partition(b"\r\n\r\n")
             left = length_of(head) - len(rest)
             while left > 0:
-                left -= len(connection.recv(65536))
+                more = len(connection.recv(65536))
+                if more == 0:
+                    raise ConnectionError
+                left -= more
             seen.append((int(head.split(b" ", 2)[1]), time.perf_counter() - begin))
         except OSError:
             seen.append((0, time.perf_counter() - begin))
+            if connection is not None:
+                connection.close()
             connection = None
         time.sleep(max(0.0, every_s - (time.perf_counter() - begin)))
     ends.send(seen)
 
 
 @contextlib.contextmanager
-def probing(port, path, body, every_s):
+def probing(port, path, body, every_s, patience_s=60.0):
     """A list that has the probe's findings once the block is left."""
     seen = []
     stopped = multiprocessing.Event()
     receiver, sender = multiprocessing.Pipe(False)
-    process = multiprocessing.Process(target=probe, args=(port, path, body, every_s, stopped, sender))
+    process = multiprocessing.Process(target=probe, args=(port, path, body, every_s, patience_s, stopped, sender))
     process.start()
     try:
         yield seen
@@ -254,7 +268,7 @@ async def open_loop(endpoint, rate, seconds):
     drawn = random.Random(1)
     message = request("/v1/completions", BODY)
     connections, watch = Connections(endpoint.port), Connections(endpoint.port)
-    statuses, refusals, rss, scrapes, tasks = {}, [], [], [], set()
+    statuses, refusals, rss, scrapes, tasks = [], [], [], [], set()
     begin = time.perf_counter()
 
     async def one():
@@ -264,7 +278,7 @@ async def open_loop(endpoint, rate, seconds):
         except (OSError, asyncio.IncompleteReadError):
             status = 0
         if time.perf_counter() - begin <= seconds:
-            statuses[status] = statuses.get(status, 0) + 1
+            statuses.append(status)
         if status == 429:
             refusals.append(time.perf_counter() - sent)
 
@@ -303,18 +317,24 @@ async def open_loop(endpoint, rate, seconds):
 def overload(args, endpoint):
     message = request("/v1/completions", BODY)
     asyncio.run(closed_loop(endpoint.port, message, CLIENTS, seconds=3))  # warm
-    done, other, took = asyncio.run(closed_loop(endpoint.port, message, CLIENTS, seconds=max(5.0, args.seconds / 4)))
-    peak = done / took
+    loops = {}
+    for clients in LOOPS:
+        done, other, took = asyncio.run(closed_loop(endpoint.port, message, clients, seconds=max(4.0, args.seconds / 6)))
+        loops[str(clients)] = {"per_s": done / took, "failed": other}
+    peak = max(loop["per_s"] for loop in loops.values())
     before = endpoint.rss_kib()
-    with probing(endpoint.port, "/v1/completions", BODY, 0.05) as seen:
+    with probing(endpoint.port, "/v1/completions", BODY, 0.02, 0.2) as seen:
+        cpu = time.process_time()
         run = asyncio.run(open_loop(endpoint, 10 * peak, args.seconds))
+        cpu = time.process_time() - cpu
     warm = run["rss"][min(10, len(run["rss"]) // 2)]
-    goodput = run["statuses"].get(200, 0) / args.seconds
+    goodput = run["statuses"].count(200) / args.seconds
     return {
-        "peak_per_s": peak, "peak_failed": other,
+        "closed_loop": loops, "peak_per_s": peak,
         "wanted_per_s": 10 * peak, "offered_per_s": run["offered"] / run["took"], "seconds": args.seconds,
-        "statuses": {str(status): count for status, count in sorted(run["statuses"].items())},
+        "generator_cores": cpu / args.seconds, "statuses": count_of(run["statuses"]),
         "goodput_per_s": goodput, "goodput_over_peak": goodput / peak,
+        "probe_statuses": count_of(status for status, _ in seen),
         "refusal_probe": quantiles([seconds for status, seconds in seen if status == 429]),
         "refusal_generator": quantiles(run["refusals"]), "connections": run["opened"],
         "rss_before_kib": before, "rss_10s_kib": warm, "rss_end_kib": run["rss"][-1],

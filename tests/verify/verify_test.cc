@@ -466,29 +466,9 @@ TEST(Observed, AgreesWithItselfAndItsPlan) {
     o.exposed_ns = 500;  // the copy waited for its slot
     o.slot_wait_ns = 320;
   });
-  // The stream begins with plan 40: what an earlier step's came to is nothing to hold against it.
-  observed_with("", [](Observed& o) {
-    o.seq = 39;
-    o.target.step = 16;
-  });
   expect(copy_stream(Objective::tiles),
          "step 17 layer 3 microbatch 1: observed refers to plan 40, which is for step 17 layer 3 microbatch 0",
          [](Stream& s) { at<Observed>(s, 3).target.microbatch = 1; });
-}
-
-// What a levelled plan takes to be left of earlier targets can be checked where all of them are in the stream.
-TEST(Backlog, IsCheckedFromTheStartOfARun) {
-  Stream stream = copy_stream(Objective::time);
-  for (const std::size_t index : {2, 5}) {
-    Plan& plan = at<Plan>(stream, index);
-    plan.backlog_ns = {100, 0};
-    plan.completion_ns = 515;  // worker 0: 100 + 10 + 4 * 100 + 5; worker 1: 420
-  }
-  EXPECT_EQ(verdict(stream), "");
-  at<Plan>(stream, 2).seq = 0;
-  at<Plan>(stream, 5).seq = 1;
-  at<Observed>(stream, 3).seq = 0;
-  EXPECT_EQ(verdict(stream), "step 17 layer 3 microbatch 0: backlog_ns of worker 0 is 100, expected 0");
 }
 
 // Random single-number changes in valid plans. Numbers that nothing in a stream can contradict are left out:
