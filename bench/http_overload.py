@@ -338,7 +338,7 @@ def overload(args, endpoint):
         "refusal_probe": quantiles([seconds for status, seconds in seen if status == 429]),
         "refusal_generator": quantiles(run["refusals"]), "connections": run["opened"],
         "rss_before_kib": before, "rss_10s_kib": warm, "rss_end_kib": run["rss"][-1],
-        "rss_growth_after_10s": run["rss"][-1] / warm - 1,
+        "rss_growth_after_10s": run["rss"][-1] / warm - 1, "rss_kib_every_10s": run["rss"][::10],
         "scrapes": len(run["scrapes"]), "scrapes_that_add_up": sum(holds for _, holds in run["scrapes"]),
         "counts": run["scrapes"][-1][0],
     }  # fmt: skip
