@@ -24,7 +24,10 @@ stop_server() {
   return "$code"
 }
 
-need_curl() { command -v curl > /dev/null || { echo "curl is missing" && exit 77; }; }
+need_endpoint() {
+  command -v curl > /dev/null || { echo "curl is missing" && exit 77; }
+  afore-serve http --help > /dev/null 2>&1 || { echo "built without the HTTP endpoint" && exit 77; }
+}
 get() { curl -sS --max-time 60 "$@"; }
 post() { get -H 'content-type: application/json' -d "$2" "${@:3}" "$url$1"; }  # PATH BODY [CURL_ARGUMENT...]
 # The texts of a stream's events, joined.

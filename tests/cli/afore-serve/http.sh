@@ -2,7 +2,7 @@
 # The endpoint as clients see it, its text beside that of `run`, and its end.
 source "$AFORE_SOURCE_DIR/tests/support/http_server.bash"
 set -euo pipefail
-need_curl
+need_endpoint
 start_server --ffn-workers 3
 
 echo '= models, health'

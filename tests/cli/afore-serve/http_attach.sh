@@ -2,7 +2,7 @@
 # A running endpoint's records, over the network: recorded, planned, verified; and recorders that are refused or stopped.
 source "$AFORE_SOURCE_DIR/tests/support/http_server.bash"
 set -euo pipefail
-need_curl
+need_endpoint
 head -c 24 /dev/urandom | base64 > token
 head -c 24 /dev/urandom | base64 > wrong
 start_server --token-file token --ffn-workers 3

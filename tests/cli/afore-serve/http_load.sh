@@ -2,7 +2,7 @@
 # scripts/load with both of its clients: nothing fails, and the server counts what the client does.
 source "$AFORE_SOURCE_DIR/tests/support/http_server.bash"
 set -euo pipefail
-need_curl
+need_endpoint
 load="$AFORE_SOURCE_DIR/scripts/load"
 run() {
   local code=0

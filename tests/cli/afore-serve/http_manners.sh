@@ -2,7 +2,7 @@
 # How the endpoint starts and ends: its ready file, refusals at the start, signals, and what a drain waits for.
 source "$AFORE_SOURCE_DIR/tests/support/http_server.bash"
 set -euo pipefail
-need_curl
+need_endpoint
 fails() {  # COMMAND...: its exit code and its one line
   local code=0
   timeout 60 "$@" > out 2> err || code=$?

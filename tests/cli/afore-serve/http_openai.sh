@@ -2,6 +2,7 @@
 # OpenAI's own Python client, as PyPI has it, against the endpoint: tests/http_clients/openai_client.py.
 source "$AFORE_SOURCE_DIR/tests/support/http_server.bash"
 set -euo pipefail
+need_endpoint
 venv=$("$AFORE_SOURCE_DIR/scripts/clients" openai 2>&1) || { code=$? && echo "$venv" && exit $code; }
 head -c 24 /dev/urandom | base64 > token
 start_server --token-file token --max-queue 1 --max-concurrency 1 --microbatches 1 --pace --cost 'cpu*20'

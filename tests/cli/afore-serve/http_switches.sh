@@ -3,7 +3,7 @@
 # requests at once, greedy and drawn, while plans are changed all the time.
 source "$AFORE_SOURCE_DIR/tests/support/http_server.bash"
 set -euo pipefail
-need_curl
+need_endpoint
 for ((i = 0; i < 8; ++i)); do
   jq -cn --argjson i "$i" '{id: "p\($i)", prompt: "int f\($i)(int a, char *b) {", max_tokens: 96, ignore_eos: true,
     temperature: (if $i % 2 == 0 then 0 else 0.9 end), seed: (100 + $i)}'

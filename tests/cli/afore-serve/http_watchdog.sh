@@ -3,7 +3,7 @@
 # pipeline dies. /health stays as it is all the time.
 source "$AFORE_SOURCE_DIR/tests/support/http_server.bash"
 set -euo pipefail
-need_curl
+need_endpoint
 ask() { post /v1/completions '{"prompt":"int main(","max_tokens":200,"temperature":0,"ignore_eos":true}' "$@"; }
 until_red() {
   for ((i = 0; i < 600; ++i)); do

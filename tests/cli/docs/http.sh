@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # docs/http.md and the README's section on HTTP do what they show, on a port that is free.
+source "$AFORE_SOURCE_DIR/tests/support/http_server.bash"
 set -euo pipefail
-command -v curl > /dev/null || { echo "curl is missing" && exit 77; }
+need_endpoint
 trap 'kill -9 $(jobs -p) $(cat pid 2> /dev/null) 2> /dev/null || true' EXIT
 port=$((20000 + RANDOM % 40000))
 while (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; do port=$((20000 + RANDOM % 40000)); done
