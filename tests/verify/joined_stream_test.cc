@@ -11,24 +11,37 @@ T& at(Stream& stream, std::size_t index) {
   return std::get<T>(stream.at(index));
 }
 
+constexpr std::int64_t kLater = 40;  // the number of the first plan
+
 // What a levelled plan takes to be left of earlier targets can be checked where all of them are in the stream.
 TEST(JoinedStream, BacklogIsCheckedFromTheStartOfARun) {
-  Stream stream = copy_stream(Objective::time);
-  for (const std::size_t index : {2, 5}) {
-    Plan& plan = at<Plan>(stream, index);
-    plan.backlog_ns = {100, 0};
-    plan.completion_ns = 515;  // worker 0: 100 + 10 + 4 * 100 + 5; worker 1: 420
+  for (const std::int64_t seq : {std::int64_t{0}, kLater}) {
+    Stream stream = copy_stream(Objective::time, seq);
+    for (const std::size_t index : {2, 5}) {
+      Plan& plan = at<Plan>(stream, index);
+      plan.backlog_ns = {100, 0};
+      plan.completion_ns = 515;  // worker 0: 100 + 10 + 4 * 100 + 5; worker 1: 420
+    }
+    EXPECT_EQ(verdict(stream),
+              seq == 0 ? "step 17 layer 3 microbatch 0: backlog_ns of worker 0 is 100, expected 0" : "");
   }
-  EXPECT_EQ(verdict(stream), "");
-  at<Plan>(stream, 2).seq = 0;
-  at<Plan>(stream, 5).seq = 1;
-  at<Observed>(stream, 3).seq = 0;
-  EXPECT_EQ(verdict(stream), "step 17 layer 3 microbatch 0: backlog_ns of worker 0 is 100, expected 0");
 }
 
-// The stream begins with plan 40 in step 17.
+// A bound may be larger where targets before the stream's beginning work in slots: of two microbatches, for one target.
+TEST(JoinedStream, BoundsAreCheckedOnceTheSlotsAtWorkAreKnown) {
+  const auto verdict_with_bound = [](std::int64_t seq, std::size_t index) {
+    Stream stream = copy_stream(Objective::time, seq);
+    at<Plan>(stream, index).ffn_bound_ns += 11;
+    return verdict(stream);
+  };
+  EXPECT_NE(verdict_with_bound(0, 2), "");
+  EXPECT_EQ(verdict_with_bound(kLater, 2), "");
+  EXPECT_NE(verdict_with_bound(0, 5), "");
+  EXPECT_NE(verdict_with_bound(kLater, 5), "");
+}
+
 TEST(JoinedStream, WhatEarlierStepsCameToIsPassedOver) {
-  Stream stream = copy_stream(Objective::tiles);
+  Stream stream = copy_stream(Objective::tiles, kLater);
   Observed& observed = at<Observed>(stream, 3);
   observed.seq = 39;
   EXPECT_EQ(verdict(stream),

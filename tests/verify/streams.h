@@ -64,11 +64,11 @@ inline Plan plan(std::int64_t seq, Target target, const Header& h) {
 }
 
 // Seven tiles of one expert and one of another on two workers: a copy halves the load (7 -> 4). The second
-// microbatch keeps the placement. Objective tiles or time; layer 3.
-inline Stream copy_stream(Objective objective) {
+// microbatch keeps the placement. Objective tiles or time; layer 3. `seq`: of the first plan.
+inline Stream copy_stream(Objective objective, std::int64_t seq = 0) {
   const Header h = header("afore", objective, 2, 2, 1);  // slots: 0 - | 1 -
   const Target t0{17, 3, 0}, t1{17, 3, 1};
-  Plan p0 = plan(40, t0, h);
+  Plan p0 = plan(seq, t0, h);
   p0.copies = {{0, 0, 1, 1}};
   p0.assignment = {{0, 0, 4}, {0, 1, 3}, {1, 1, 1}};
   p0.tile_load = {4, 4};
@@ -83,7 +83,7 @@ inline Stream copy_stream(Objective objective) {
   p0.exposed_ns = 150;
   p0.gain_ns = objective == Objective::tiles ? 150 : 145;
   Plan p1 = p0;
-  p1.seq = 41;
+  p1.seq = seq + 1;
   p1.target = t1;
   p1.copies.clear();
   p1.max_tile_load_before = 4;
@@ -91,7 +91,7 @@ inline Stream copy_stream(Objective objective) {
   p1.migration_ns = p1.exposed_ns = p1.gain_ns = 0;
   Observed o0;
   o0.target = t0;
-  o0.seq = 40;
+  o0.seq = seq;
   o0.ffn_ns = 420;
   o0.migration_ns = 300;
   o0.window_ns = 120;

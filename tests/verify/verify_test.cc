@@ -139,7 +139,7 @@ TEST(Demands, AreAnsweredByOnePlanEach) {
          [](Stream& s) { s.push_back(s.back()); });
   expect(static_stream(), "step 1 layer 5 microbatch 0: plan 0 follows the demand of step 0 layer 5 microbatch 0",
          [](Stream& s) { at<Plan>(s, 3).target.step = 1; });
-  expect_plan(5, "plan has seq 42, expected 41", [](Plan& p) { p.seq = 42; });
+  expect_plan(5, "plan has seq 2, expected 1", [](Plan& p) { p.seq = 2; });
   expect_plan(2, "policy is static, expected the header's afore", [](Plan& p) { p.policy = "static"; });
   expect_plan(2, "objective is time, expected the header's tiles", [](Plan& p) { p.objective = Objective::time; });
 }
@@ -456,8 +456,8 @@ TEST(Observed, AgreesWithItselfAndItsPlan) {
     expect(copy_stream(Objective::tiles), message.empty() ? "" : place + message,
            [&](Stream& s) { change(at<Observed>(s, 3)); });
   };
-  observed_with("observed refers to plan 39, which the stream does not have", [](Observed& o) { o.seq = 39; });
-  observed_with("observed refers to plan 41, which the stream does not have", [](Observed& o) { o.seq = 41; });
+  observed_with("observed refers to plan 2, which the stream does not have", [](Observed& o) { o.seq = 2; });
+  observed_with("observed refers to plan 1, which the stream does not have", [](Observed& o) { o.seq = 1; });
   observed_with("observed exposed_ns is 179, expected 180 (migration_ns 300 in a window of 120)",
                 [](Observed& o) { o.exposed_ns = 179; });
   observed_with("observed slack_ns is 1, expected 0 (migration_ns 300 in a window of 120)",
@@ -467,7 +467,7 @@ TEST(Observed, AgreesWithItselfAndItsPlan) {
     o.slot_wait_ns = 320;
   });
   expect(copy_stream(Objective::tiles),
-         "step 17 layer 3 microbatch 1: observed refers to plan 40, which is for step 17 layer 3 microbatch 0",
+         "step 17 layer 3 microbatch 1: observed refers to plan 0, which is for step 17 layer 3 microbatch 0",
          [](Stream& s) { at<Observed>(s, 3).target.microbatch = 1; });
 }
 
