@@ -24,11 +24,21 @@ std::string LiveRecords::beginning() const {
   return lines;
 }
 
+// Placement records have regular slots alone: while an expert is on its way through a staging buffer, they are not all.
+bool LiveRecords::is_between() const {
+  for (const auto& [layer, map] : maps_)
+    for (int w = 0; w < map.workers(); ++w) {
+      const int staged = map.expert_at(w, kStagingSlot);
+      if (staged != kNoExpert && map.slot_of(staged, w) == kStagingSlot) return true;
+    }
+  return false;
+}
+
 // Where a step begins.
 void LiveRecords::let_in(std::int64_t step) {
   if (step == step_) return;
   step_ = step;
-  if (waiting_.empty()) return;
+  if (waiting_.empty() || is_between()) return;
   const auto lines = std::make_shared<const std::string>(beginning());
   for (Backend::LineSink& sink : waiting_)
     if (sink(lines)) readers_.push_back(std::move(sink));
