@@ -24,7 +24,7 @@ std::string LiveRecords::beginning() const {
   return lines;
 }
 
-// Placement records have regular slots alone: while an expert is on its way through a staging buffer, they are not all.
+// Placement records have regular slots alone: while experts change places by a staging buffer, they do not say all.
 bool LiveRecords::is_between() const {
   for (const auto& [layer, map] : maps_)
     for (int w = 0; w < map.workers(); ++w) {
@@ -32,6 +32,13 @@ bool LiveRecords::is_between() const {
       if (staged != kNoExpert && map.slot_of(staged, w) == kStagingSlot) return true;
     }
   return false;
+}
+
+// Its map as it stands; what is left in staging buffers serves nothing any more.
+void LiveRecords::set_map(const PlacementRecord& record) {
+  maps_.insert_or_assign(record.layer,
+                         LayerPlacement::from_physical(experts_, workers_, static_cast<int>(record.slots_per_worker),
+                                                       record.physical_to_logical));
 }
 
 // Where a step begins.
@@ -62,15 +69,12 @@ void LiveRecords::planned(const Batch* batch, const Demand& demand, const pipeli
     if (planned.completed) lines += wire::to_json(*planned.completed) + '\n';
     put(lines);
   }
-  if (planned.before)
-    maps_.insert_or_assign(
-        planned.before->layer,
-        LayerPlacement::from_physical(experts_, workers_, static_cast<int>(planned.before->slots_per_worker),
-                                      planned.before->physical_to_logical));
+  if (planned.before) set_map(*planned.before);
   if (planned.plan.is_virtual) return;
   const auto map = maps_.find(demand.target.layer);
   if (map == maps_.end()) return;
   for (const Copy& copy : planned.plan.copies) map->second.set(copy.to, copy.slot, copy.expert);
+  if (planned.completed) set_map(*planned.completed);
 }
 
 void LiveRecords::observed(const Observed& observed) {

@@ -1,7 +1,7 @@
 #pragma once
 // What the pipeline does, as records for whoever reads along, and the map of every layer as it stands. Readers join
-// where a step begins, and no expert is in a staging buffer alone: they get the header and the maps first, and whole
-// steps from there on. What clients said and were answered is not among the records.
+// where a step begins, and no experts change places by staging buffers: they get the header and the maps first, and
+// whole steps from there on. What clients said and were answered is not among the records.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,6 +33,7 @@ class LiveRecords {
   void put(const std::string& lines);
   void let_in(std::int64_t step);
   bool is_between() const;
+  void set_map(const PlacementRecord& record);
   std::string beginning() const;
 
   const std::string header_;
