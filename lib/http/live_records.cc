@@ -7,6 +7,10 @@
 namespace afore::http {
 namespace {
 
+// Steps that a reader waits for experts to have changed places. One policy that took over midway from another may leave
+// a staging buffer as it is, so the wait has an end.
+constexpr int kMostHeldBack = 100;
+
 PlacementRecord record_of(int layer, const LayerPlacement& map) {
   return {layer, map.slots_per_worker(), map.physical_to_logical()};
 }
@@ -45,7 +49,8 @@ void LiveRecords::set_map(const PlacementRecord& record) {
 void LiveRecords::let_in(std::int64_t step) {
   if (step == step_) return;
   step_ = step;
-  if (waiting_.empty() || is_between()) return;
+  if (waiting_.empty() || (is_between() && ++held_back_ < kMostHeldBack)) return;
+  held_back_ = 0;
   const auto lines = std::make_shared<const std::string>(beginning());
   for (Backend::LineSink& sink : waiting_)
     if (sink(lines)) readers_.push_back(std::move(sink));

@@ -42,6 +42,7 @@ class LiveRecords {
   std::map<int, LayerPlacement> maps_;
   std::vector<Backend::LineSink> readers_, waiting_;
   std::int64_t step_ = -1;  // of the last target
+  int held_back_ = 0;       // steps, of those who wait
 };
 
 }  // namespace afore::http

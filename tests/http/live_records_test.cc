@@ -53,5 +53,22 @@ TEST(LiveRecords, ReadersJoinWhereRegularSlotsAreAllThereIs) {
   EXPECT_NE(read.find(R"("step":3)"), read.npos);
 }
 
+TEST(LiveRecords, NobodyWaitsForEverForAStagingBuffer) {
+  LiveRecords records(header());
+  Pipeline pipeline(records);
+  std::int64_t step = 0;
+  pipeline.target(step++, {}, true);
+  pipeline.target(step++, {{0, 0, 1, kStagingSlot}});
+  std::string read;
+  records.subscribe([&](const auto& lines) {
+    if (lines) read += *lines;
+    return true;
+  });
+  for (; step < 50; ++step) pipeline.target(step, {});
+  EXPECT_EQ(read, "");
+  for (; step < 150; ++step) pipeline.target(step, {});
+  EXPECT_NE(read, "");
+}
+
 }  // namespace
 }  // namespace afore::http
