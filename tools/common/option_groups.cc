@@ -35,6 +35,7 @@ constexpr Head kHeads[] = {
     {"Faults", " faults fault-seed "},
     {"Evidence", " history-steps evaluate-steps min-gain confidence hot include-warmup max-mape metrics "},
     {"Copies", " minbytes maxbytes stepfactor iters warmup_iters check pattern path copies tiles min-bw "},
+    {"Endpoint", " listen port token-file ready-file served-model-name max-connections drain-s inject "},
     {"Execution", " host device sm-partitions isa threads combine max-concurrency deadline-s timeout "},
 };
 constexpr std::string_view kOthers = "Other options", kGeneral = "General";

@@ -1,7 +1,7 @@
 #pragma once
 // Transfers between GPUs, or within one. On d2d all workers share the first GPU; on peer and nccl each has one of its
-// own. A worker's copies are on a stream of its GPU, its FFN on another, and on SMs of its own where the GPU is split; how
-// bytes travel is the route's. Times are of events, on the clock of the GPU where they happen.
+// own. A worker's copies are on a stream of its GPU, its FFN on another, and on SMs of its own where the GPU is split;
+// how bytes travel is the route's. Times are of events, on the clock of the GPU where they happen.
 #include <memory>
 #include <vector>
 
