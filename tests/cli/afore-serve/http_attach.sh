@@ -27,6 +27,7 @@ echo "exit $code"
 code=0 && afore-trace record --attach http://127.0.0.1:1 --steps 5 || code=$?
 echo "exit $code"
 echo '= Ctrl-C ends a recorder, with what it has'
+: > stopped
 afore-trace record --attach "$url" --token-file token > stopped &
 recorder=$!
 until (($(wc -l < stopped) > 20)); do sleep 0.05; done
@@ -37,6 +38,7 @@ afore-trace stat stopped > /dev/null && echo readable
 echo '= the end of the endpoint is the end of streams: of a recorder, and of its records as they are, which hold'
 afore-trace record --attach "$url" --token-file token -o whole.jsonl &
 recorder=$!
+: > live
 get "${auth[@]}" "$url/v1/afore/demand" > live &
 reader=$!
 until (($(wc -l < live) > 100)); do sleep 0.05; done
