@@ -108,21 +108,20 @@ int main(int argc, char** argv) {
 #ifdef AFORE_WITH_HTTP
         CLI::App* http = app.add_subcommand("http", "Serve a real model to OpenAI's clients");
         afore::serve::add_http_flags(*http, http_flags);
-        const std::string until_ready = "until [ -e ready ]; do sleep 0.1; done\n";
-        afore::cli::examples(*http,
-                             {{"On this machine, and a client's question",
-                               "afore-serve http -q --port 0 --ready-file ready > summary.jsonl &\n" + until_ready +
-                                   "curl -s \"$(cat ready)/v1/completions\" \\\n"
-                                   "  -d '{\"prompt\":\"int main(\",\"max_tokens\":8}'\n"
-                                   "kill $!; wait"},
-                              {"On the network, for those who know the token",
-                               "head -c 24 /dev/urandom | base64 > token\n"
-                               "afore-serve http -q --listen 0.0.0.0 --port 0 --token-file token \\\n"
-                               "  --ready-file ready > summary.jsonl &\n" +
-                                   until_ready +
-                                   "curl -s -H \"authorization: Bearer $(cat token)\" \\\n"
-                                   "  \"$(cat ready)/v1/models\"\n"
-                                   "kill $!; wait"}});
+        afore::cli::examples(*http, {{"On this machine, and a client's question",
+                                      "afore-serve http -q --port 0 --ready-file ready > summary.jsonl &\n"
+                                      "until [ -e ready ]; do sleep 0.1; done\n"
+                                      "curl -s \"$(cat ready)/v1/completions\" \\\n"
+                                      "  -d '{\"prompt\":\"int main(\",\"max_tokens\":8}'\n"
+                                      "kill $!; wait"},
+                                     {"On the network, for those who know the token",
+                                      "head -c 24 /dev/urandom | base64 > token\n"
+                                      "afore-serve http -q --listen 0.0.0.0 --port 0 --token-file token \\\n"
+                                      "  --ready-file ready > summary.jsonl &\n"
+                                      "until [ -e ready ]; do sleep 0.1; done\n"
+                                      "curl -s -H \"authorization: Bearer $(cat token)\" \\\n"
+                                      "  \"$(cat ready)/v1/models\"\n"
+                                      "kill $!; wait"}});
         http->final_callback([&] { afore::serve::serve_http(http_flags); });
 #endif
         afore::serve::add_calibrate(app);
