@@ -102,6 +102,7 @@ _afore_serve() {
       ':replay') path='replay' ;;
       ':compare') path='compare' ;;
       ':run') path='run' ;;
+      ':http') path='http' ;;
       ':calibrate') path='calibrate' ;;
     esac
   done
@@ -143,14 +144,25 @@ _afore_serve() {
     'run:--combine') words='exact partial' ;;
     'run:--isa') words='auto avx512bf16 avx2 scalar' ;;
     'run:--model' | 'run:--weights' | 'run:--layers' | 'run:--prompt' | 'run:--prompts' | 'run:--trace' | 'run:--rate-scale' | 'run:--num-prompts' | 'run:--max-tokens' | 'run:--temperature' | 'run:--top-p' | 'run:--seed' | 'run:--stop' | 'run:--ffn-workers' | 'run:--attention-workers' | 'run:--microbatches' | 'run:--slots' | 'run:--copy-budget' | 'run:--window-us' | 'run:--eplb-interval' | 'run:--cost' | 'run:--sizes' | 'run:--tile-tokens' | 'run:--threads' | 'run:--max-concurrency' | 'run:--deadline-s' | 'run:--max-num-seqs' | 'run:--max-num-batched-tokens' | 'run:--kv-budget-tokens' | 'run:--max-queue' | 'run:--max-queue-ms' | 'run:--timeout-s' | 'run:--duration-s' | 'run:--goodput' | 'run:--record' | 'run:--report') ;;
+    'http:--device') words='cpu cuda auto' ;;
+    'http:--sm-partitions') words='auto off' ;;
+    'http:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
+    'http:--demand-source') words='prefetch last_step window' ;;
+    'http:--objective') words='time tiles' ;;
+    'http:--gain-rule') words='on off' ;;
+    'http:--level') words='on off' ;;
+    'http:--combine') words='exact partial' ;;
+    'http:--isa') words='auto avx512bf16 avx2 scalar' ;;
+    'http:--model' | 'http:--weights' | 'http:--layers' | 'http:--listen' | 'http:--port' | 'http:--token-file' | 'http:--ready-file' | 'http:--served-model-name' | 'http:--max-connections' | 'http:--drain-s' | 'http:--ffn-workers' | 'http:--attention-workers' | 'http:--microbatches' | 'http:--slots' | 'http:--copy-budget' | 'http:--window-us' | 'http:--eplb-interval' | 'http:--cost' | 'http:--sizes' | 'http:--tile-tokens' | 'http:--threads' | 'http:--max-concurrency' | 'http:--deadline-s' | 'http:--max-num-seqs' | 'http:--max-num-batched-tokens' | 'http:--kv-budget-tokens' | 'http:--max-queue' | 'http:--max-queue-ms' | 'http:--timeout-s' | 'http:--duration-s' | 'http:--goodput' | 'http:--inject') ;;
     'calibrate:--recover') words='strict tail skip' ;;
     'calibrate:--cost' | 'calibrate:--name' | 'calibrate:-o' | 'calibrate:--output') ;;
     *)
       case "$path" in
-        '') words='--version -h --help -q --quiet replay compare run calibrate' ;;
+        '') words='--version -h --help -q --quiet replay compare run http calibrate' ;;
         'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --report --allow-drop --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --timeline -q --quiet' ;;
         'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --report --allow-drop --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --policies --format --json --summaries -q --quiet' ;;
         'run') words='-h --help --model --weights --layers --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos --host --device --sm-partitions --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --sizes --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --json --record --timeline --report -q --quiet' ;;
+        'http') words='-h --help --model --weights --layers --listen --port --token-file --ready-file --served-model-name --max-connections --drain-s --device --sm-partitions --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --sizes --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --inject -q --quiet' ;;
         'calibrate') words='-h --help --cost --name -o --output --force --recover -q --quiet' ;;
       esac ;;
   esac
@@ -201,7 +213,7 @@ _afore_trace() {
     'record:--recover') words='strict tail skip' ;;
     'record:--isa') words='auto avx512bf16 avx2 scalar' ;;
     'record:--workload') words='conversation documents code math mixed' ;;
-    'record:-o' | 'record:--output' | 'record:--roll-bytes' | 'record:--top-k' | 'record:--model' | 'record:--microbatches' | 'record:--max-concurrency' | 'record:--max-num-batched-tokens' | 'record:--steps' | 'record:--warmup-steps' | 'record:--threads' | 'record:--prompt' | 'record:--prompts' | 'record:--trace' | 'record:--rate-scale' | 'record:--num-prompts' | 'record:--max-tokens' | 'record:--temperature' | 'record:--top-p' | 'record:--seed' | 'record:--stop') ;;
+    'record:-o' | 'record:--output' | 'record:--roll-bytes' | 'record:--top-k' | 'record:--attach' | 'record:--token-file' | 'record:--model' | 'record:--microbatches' | 'record:--max-concurrency' | 'record:--max-num-batched-tokens' | 'record:--steps' | 'record:--warmup-steps' | 'record:--threads' | 'record:--prompt' | 'record:--prompts' | 'record:--trace' | 'record:--rate-scale' | 'record:--num-prompts' | 'record:--max-tokens' | 'record:--temperature' | 'record:--top-p' | 'record:--seed' | 'record:--stop') ;;
     'repair:-o' | 'repair:--output') ;;
     'merge:--recover') words='strict tail skip' ;;
     'merge:-o' | 'merge:--output') ;;
@@ -216,7 +228,7 @@ _afore_trace() {
         'compare') words='-h --help --recover --max-mape --metrics --json -q --quiet' ;;
         'head') words='-h --help -o --output --recover -n --targets --top-k -q --quiet' ;;
         'replay') words='-h --help -o --output --recover --interval-ms --speed --top-k -q --quiet' ;;
-        'record') words='-h --help -o --output --fsync --roll-bytes --recover --top-k --model --microbatches --max-concurrency --max-num-batched-tokens --steps --warmup-steps --routing --isa --threads --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos -q --quiet' ;;
+        'record') words='-h --help -o --output --fsync --roll-bytes --recover --top-k --attach --token-file --model --microbatches --max-concurrency --max-num-batched-tokens --steps --warmup-steps --routing --isa --threads --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos -q --quiet' ;;
         'check') words='-h --help --json -q --quiet' ;;
         'repair') words='-h --help -o --output -q --quiet' ;;
         'merge') words='-h --help -o --output --recover -q --quiet' ;;

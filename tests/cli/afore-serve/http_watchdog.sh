@@ -10,7 +10,7 @@ until_red() {
     [[ $(get -o ready.json -w '%{http_code}' "$url/health/ready") == 503 ]] && break
     sleep 0.05
   done
-  jq -r .reason ready.json | sed -E 's/[0-9.]+ s/N s/g; s/expert [0-9]+ of layer [0-9]+ to F[0-9]+/expert E of layer L to FW/; s/[0-9]+ target/N target/'
+  jq -r .reason ready.json | sed -E 's/[0-9.]+ s/N s/g; s/expert [0-9]+ of layer [0-9]+ to F[0-9]+/expert E of layer L to FW/; s/[0-9]+ targets? waits?/N targets wait/'
   get -o /dev/null -w '%{http_code}\n' "$url/health"
 }
 
