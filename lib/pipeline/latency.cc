@@ -40,7 +40,7 @@ void Latencies::keep(double ns, std::int64_t samples) {
     values_.emplace_back(ns, samples);
     return;
   }
-  sample_.emplace();
+  sample_.emplace(Sample{});  // clang 14 does not find the constructor without it
   const Entries all = std::exchange(values_, {});
   values_.reserve(kMost);
   for (const auto& [value_ns, value_samples] : all) draw(value_ns, value_samples);
