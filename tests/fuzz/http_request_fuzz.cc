@@ -2,31 +2,17 @@
 // The first byte says how the rest is cut, the second whether there is a token; however it is cut, the request is the
 // same. What reaches the model is what the model may be given.
 
+#include "../support/byte_tokenizer.h"
 #include "fuzz.h"
 #include "http/decode.h"
 #include "http/front.h"
 #include "http/request_parser.h"
-#include "nn/byte_level.h"
 #include "wire/json_tree.h"
-#include "wire/json_writer.h"
 
 namespace afore {
 namespace {
 
 using http::RequestParser;
-
-nn::Tokenizer byte_tokenizer() {
-  const std::string bytes = R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true})";
-  std::string file = R"({"added_tokens":[],"pre_tokenizer":)" + bytes + R"(,"decoder":)" + bytes;
-  file += R"(,"model":{"type":"BPE","merges":[],"vocab":{)";
-  for (int byte = 0; byte < 256; ++byte) {
-    if (byte > 0) file += ',';
-    wire::append_string(file, nn::token_of_byte(static_cast<unsigned char>(byte)));
-    file += ':' + std::to_string(byte);
-  }
-  file += "}}}";
-  return nn::Tokenizer(file, "tokenizer.json");
-}
 
 // A model that is only asked what it is.
 class Asked final : public http::Backend {

@@ -142,7 +142,7 @@ class Endpoint {
             .requests = requests_,
             .records = records_,
             .change_plans = [this](const pipeline::PlannerOptions& planner) { runner_.engine().change_plans(planner); },
-            .not_ready = [this] { return not_ready(); },
+            .not_ready = [this] { return not_ready(runner_.engine().health()); },
             .metrics = [this] { return metrics(); }};
   }
 
@@ -222,17 +222,18 @@ class Endpoint {
     server_.stop();
   }
 
-  std::string not_ready() {
+  std::string not_ready(const host::EngineHealth& health) {
     {
       const std::lock_guard lock(failure_mutex_);
       if (!failure_.empty()) return failure_;
     }
-    return http::Watchdog().not_ready(runner_.engine().health(), runner_.now(), draining_.load());
+    return http::Watchdog().not_ready(health, runner_.now(), draining_.load());
   }
 
   std::string metrics() {
+    const host::EngineHealth health = runner_.engine().health();
     return metrics_.text(
-        {.ready = not_ready().empty(), .frozen = backend_.frozen(), .ffn_queue = runner_.engine().health().ffn_queue});
+        {.ready = not_ready(health).empty(), .frozen = backend_.frozen(), .ffn_queue = health.ffn_queue});
   }
 
   HttpFlags flags_;
