@@ -43,6 +43,14 @@ struct Header {
   std::optional<PlannerSpec> planner;
 };
 
+// Rows of a batch, one after the other: consecutive tokens of one request.
+struct RowSpan {
+  std::string request;
+  std::int64_t position = 0;            // of the first, in the request's tokens, prompt first
+  std::int64_t tokens = 0;              // above 0
+  std::vector<std::int64_t> token_ids;  // as many, or none where they are not known
+};
+
 struct Batch {
   std::int64_t step = 0;
   int microbatch = 0;
@@ -52,6 +60,7 @@ struct Batch {
   std::vector<std::int64_t> per_attention_worker;  // sequences; empty = split evenly
   std::vector<std::string> admitted, finished;
   std::int64_t sampled = kAbsent;  // sequences that get a token: decoding ones, and prompts that end here
+  std::vector<RowSpan> rows{};     // in the order of the rows of routing records; empty = not told
 };
 
 struct Demand {
@@ -68,10 +77,26 @@ struct Routing {
   std::vector<std::vector<double>> weights;  // same shape, or empty
 };
 
+// The demand of a target that lies ahead, guessed before its gate ran. The latest of a target counts.
+struct Prediction {
+  Target target;
+  std::string predictor;             // cascade, replica, gate
+  int after_layer = kAbsent;         // the last MoE layer whose true routing it rests on; kAbsent = none of this step
+  std::vector<std::int64_t> counts;  // token-expert assignments, one per logical expert
+  std::vector<std::vector<int>> experts{};  // [token][k], where the predictor names them; else empty
+};
+
 struct PlacementRecord {
   int layer = 0;
   std::int64_t slots_per_worker = 0;
   std::vector<int> physical_to_logical;  // worker-major, -1 = empty
+};
+
+// A copy for a target of another layer, started with a plan of this one.
+struct AheadCopy {
+  int layer = 0;
+  Copy copy;
+  bool operator==(const AheadCopy&) const = default;
 };
 
 struct Plan {
@@ -83,6 +108,7 @@ struct Plan {
   bool rehomes = false;
   bool is_virtual = false;  // owns no slots (ideal)
   std::vector<Copy> copies;
+  std::vector<AheadCopy> ahead;  // behind `copies`, for what is predicted of later targets
   std::vector<TileShare> assignment;
   std::vector<TokenShare> assignment_tokens;  // empty unless the policy splits otherwise than docs/records.md's rule
   std::vector<std::int64_t> tile_load;        // per worker
@@ -96,9 +122,10 @@ struct Plan {
   std::vector<int> cut;            // objective tiles: a worker set whose confined work proves the bound
   Nanos split_bound_ns = kAbsent;  // objective time: no split over the replicas that stand is below; absent: not sought
   bool budget_hit = false;         // the search for it ended at its node budget
-  std::vector<Nanos> backlog_ns;   // per worker, taken to be left of earlier targets; empty: the target by itself
-  std::vector<ReplicaAt> unready;  // that stand and are not used: their copies are still under way
-  Nanos completion_ns = kAbsent;   // with a backlog: from the target's arrival until its last worker is done
+  Nanos relaxation_bound_ns = kAbsent;  // policy director: of its linear program, no plan of its is below
+  std::vector<Nanos> backlog_ns;        // per worker, taken to be left of earlier targets; empty: the target by itself
+  std::vector<ReplicaAt> unready;       // that stand and are not used: their copies are still under way
+  Nanos completion_ns = kAbsent;        // with a backlog: from the target's arrival until its last worker is done
   Nanos gain_ns = 0;
   Nanos gain_bound_ns = kAbsent;  // no copies within the limits gain more
   Nanos migration_ns = 0;
@@ -223,7 +250,7 @@ struct UnknownRecord {
   std::string kind;
 };
 
-using Record = std::variant<Header, Batch, Demand, Routing, PlacementRecord, Plan, Observed, Operation, SequenceRecord,
-                            RequestRecord, Completion, Summary, UnknownRecord>;
+using Record = std::variant<Header, Batch, Demand, Routing, Prediction, PlacementRecord, Plan, Observed, Operation,
+                            SequenceRecord, RequestRecord, Completion, Summary, UnknownRecord>;
 
 }  // namespace afore

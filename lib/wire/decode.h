@@ -36,6 +36,7 @@ Header decode_header(ObjectReader& record, bool* has_seed);
 Batch decode_batch(ObjectReader& record, const DecodeContext& context);
 Demand decode_demand(ObjectReader& record, const DecodeContext& context);
 Routing decode_routing(ObjectReader& record, const DecodeContext& context);
+Prediction decode_prediction(ObjectReader& record, const DecodeContext& context);
 PlacementRecord decode_placement(ObjectReader& record, const DecodeContext& context);
 Plan decode_plan(ObjectReader& record, const DecodeContext& context);
 Observed decode_observed(ObjectReader& record, const DecodeContext& context);

@@ -6,20 +6,36 @@
 namespace afore::wire {
 namespace {
 
+Copy read_copy(ObjectReader& object, std::int64_t experts, std::int64_t workers) {
+  Copy copy;
+  copy.expert = object.required("expert").index(experts, "expert");
+  copy.from = object.required("from").index(workers, "worker");
+  copy.to = object.required("to").index(workers, "worker");
+  copy.slot = static_cast<int>(object.required("slot").integer(kStagingSlot, kMaxIndex, "slot"));
+  return copy;
+}
+
 std::vector<Copy> read_copies(JsonValue array, std::int64_t experts, std::int64_t workers) {
   array.expect(JsonType::array);
   std::vector<Copy> copies;
   copies.reserve(array.size());
   for (const JsonValue item : array) {
     ObjectReader object(item);
-    Copy copy;
-    copy.expert = object.required("expert").index(experts, "expert");
-    copy.from = object.required("from").index(workers, "worker");
-    copy.to = object.required("to").index(workers, "worker");
-    copy.slot = static_cast<int>(object.required("slot").integer(kStagingSlot, kMaxIndex, "slot"));
-    copies.push_back(copy);
+    copies.push_back(read_copy(object, experts, workers));
   }
   return copies;
+}
+
+std::vector<AheadCopy> read_ahead(JsonValue array, std::int64_t workers, const DecodeContext& context) {
+  array.expect(JsonType::array);
+  std::vector<AheadCopy> ahead;
+  ahead.reserve(array.size());
+  for (const JsonValue item : array) {
+    ObjectReader object(item);
+    const int layer = read_layer(object, context);
+    ahead.push_back({layer, read_copy(object, context.experts(), workers)});
+  }
+  return ahead;
 }
 
 struct Triplet {
@@ -71,6 +87,7 @@ void read_times(ObjectReader& record, std::int64_t experts, Plan& plan) {
   if (const JsonValue value = record.find("predicted_ffn_ns")) plan.predicted_ffn_ns = value.integer();
   if (const JsonValue value = record.find("split_bound_ns")) plan.split_bound_ns = value.integer();
   if (const JsonValue value = record.find("budget_hit")) plan.budget_hit = value.boolean();
+  if (const JsonValue value = record.find("relaxation_bound_ns")) plan.relaxation_bound_ns = value.integer();
   if (const JsonValue list = record.find("unready")) {
     list.expect(JsonType::array);
     for (const JsonValue item : list) {
@@ -133,11 +150,13 @@ Plan decode_plan(ObjectReader& record, const DecodeContext& context) {
 
   const std::int64_t experts = context.experts();
   const JsonValue copies = record.required("copies");
+  const JsonValue ahead = record.find("ahead");
   const JsonValue assignment = record.required("assignment");
   const JsonValue assignment_tokens = record.find("assignment_tokens");
   plan.tile_load = read_tile_load(record.required("tile_load"), context.ffn_workers());
   const auto workers = static_cast<std::int64_t>(plan.tile_load.size());
   plan.copies = read_copies(copies, experts, workers);
+  if (ahead) plan.ahead = read_ahead(ahead, workers, context);
   for (const Triplet& t : read_triplets(assignment, experts, workers, 1, "tiles"))
     plan.assignment.push_back({t.expert, t.worker, t.amount});
   if (assignment_tokens)

@@ -60,6 +60,44 @@ std::vector<int> read_row(JsonValue row, std::int64_t experts, std::size_t lengt
   return ids;
 }
 
+// Rows are of requests that each have their place once.
+std::vector<RowSpan> read_spans(JsonValue array) {
+  array.expect(JsonType::array);
+  std::vector<RowSpan> spans;
+  spans.reserve(array.size());
+  for (const JsonValue item : array) {
+    ObjectReader object(item);
+    RowSpan span;
+    span.request = object.required("request").string();
+    span.position = object.required("position").integer();
+    span.tokens = object.required("tokens").integer(1, kMaxRequestTokens, "tokens");
+    if (const JsonValue ids = object.find("token_ids")) {
+      span.token_ids = read_counts(ids, "token id");
+      if (!span.token_ids.empty() && std::ssize(span.token_ids) != span.tokens)
+        ids.fail("the list has " + std::to_string(span.token_ids.size()) + " ids for " + std::to_string(span.tokens) +
+                 " tokens");
+    }
+    spans.push_back(std::move(span));
+  }
+  return spans;
+}
+
+// Rows of top_k ids; how long they are.
+std::size_t read_ids(JsonValue rows, const DecodeContext& context, std::vector<std::vector<int>>& experts) {
+  rows.expect(JsonType::array);
+  experts.reserve(rows.size());
+  std::size_t length = static_cast<std::size_t>(context.top_k().value_or(0));
+  for (const JsonValue row : rows) {
+    if (length == 0) {  // unknown top_k: the first row decides
+      row.expect(JsonType::array);
+      length = row.size();
+      if (length == 0) row.fail("the row is empty");
+    }
+    experts.push_back(read_row(row, context.experts(), length));
+  }
+  return length;
+}
+
 std::vector<double> read_weights(JsonValue row, std::size_t length) {
   row.expect(JsonType::array);
   if (row.size() != length)
@@ -96,6 +134,7 @@ Batch decode_batch(ObjectReader& record, const DecodeContext& context) {
   }
   if (const JsonValue ids = record.find("admitted")) batch.admitted = read_strings(ids);
   if (const JsonValue ids = record.find("finished")) batch.finished = read_strings(ids);
+  if (const JsonValue rows = record.find("rows")) batch.rows = read_spans(rows);
   return batch;
 }
 
@@ -119,21 +158,29 @@ Demand decode_demand(ObjectReader& record, const DecodeContext& context) {
   return demand;
 }
 
+Prediction decode_prediction(ObjectReader& record, const DecodeContext& context) {
+  Prediction prediction;
+  prediction.target = read_target(record, context);
+  prediction.predictor = record.required("predictor").string();
+  if (const JsonValue layer = record.find("after_layer"))
+    prediction.after_layer = layer.index(prediction.target.layer, "layer");
+  const JsonValue counts = record.required("counts");
+  prediction.counts = read_counts(counts, "count");
+  const std::int64_t experts = context.experts();
+  if (experts != kMaxIndex ? std::ssize(prediction.counts) != experts : prediction.counts.empty())
+    counts.fail("the list has " + std::to_string(prediction.counts.size()) + " counts, the model " +
+                std::to_string(experts) + " experts");
+  if (std::ssize(prediction.counts) > kMaxIndex) counts.fail("more than 2^20 experts");
+  sum_of(counts, prediction.counts);
+  if (const JsonValue ids = record.find("experts")) read_ids(ids, context, prediction.experts);
+  return prediction;
+}
+
 Routing decode_routing(ObjectReader& record, const DecodeContext& context) {
   Routing routing;
   routing.target = read_target(record, context);
   const JsonValue rows = record.required("experts");
-  rows.expect(JsonType::array);
-  routing.experts.reserve(rows.size());
-  std::size_t length = static_cast<std::size_t>(context.top_k().value_or(0));
-  for (const JsonValue row : rows) {
-    if (length == 0) {  // unknown top_k: the first row decides
-      row.expect(JsonType::array);
-      length = row.size();
-      if (length == 0) row.fail("the row is empty");
-    }
-    routing.experts.push_back(read_row(row, context.experts(), length));
-  }
+  const std::size_t length = read_ids(rows, context, routing.experts);
   const JsonValue weights = record.find("weights");
   if (!weights) return routing;
   weights.expect(JsonType::array);

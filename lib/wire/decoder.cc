@@ -159,6 +159,7 @@ Record RecordDecoder::Impl::decode_kind(std::string_view kind, ObjectReader& rec
   if (kind == "plan") return decode_plan(record, context);
   if (kind == "batch") return decode_batch(record, context);
   if (kind == "routing") return decode_routing(record, context);
+  if (kind == "prediction") return decode_prediction(record, context);
   if (kind == "observed") return decode_observed(record, context);
   if (kind == "operation") return decode_operation(record, context);
   if (kind == "placement") return decode_placement(record, context);

@@ -12,6 +12,31 @@ void write_target(JsonWriter& json, const Target& target) {
   json.integer("microbatch", target.microbatch);
 }
 
+void write_ids(JsonWriter& json, const std::vector<std::vector<int>>& rows) {
+  json.key("experts");
+  json.open('[');
+  for (const std::vector<int>& row : rows) {
+    json.separate();
+    json.items(row);
+  }
+  json.close(']');
+}
+
+void write_rows(JsonWriter& json, const std::vector<RowSpan>& rows) {
+  json.key("rows");
+  json.open('[');
+  for (const RowSpan& span : rows) {
+    json.separate();
+    json.open('{');
+    json.string("request", span.request);
+    json.integer("position", span.position);
+    json.integer("tokens", span.tokens);
+    if (!span.token_ids.empty()) json.integers("token_ids", span.token_ids);
+    json.close('}');
+  }
+  json.close(']');
+}
+
 }  // namespace
 
 std::string to_json(const Header& header) { return header_json(header, header_fields(header, true)); }
@@ -30,6 +55,7 @@ std::string to_json(const Batch& batch) {
   json.integers("per_attention_worker", batch.per_attention_worker);
   json.strings("admitted", batch.admitted);
   json.strings("finished", batch.finished);
+  if (!batch.rows.empty()) write_rows(json, batch.rows);
   json.close('}');
   return out;
 }
@@ -53,19 +79,27 @@ std::string to_json(const Demand& demand) {
   return out;
 }
 
+std::string to_json(const Prediction& prediction) {
+  std::string out;
+  JsonWriter json(out);
+  json.open('{');
+  json.string("kind", "prediction");
+  write_target(json, prediction.target);
+  json.string("predictor", prediction.predictor);
+  if (prediction.after_layer != kAbsent) json.integer("after_layer", prediction.after_layer);
+  json.integers("counts", prediction.counts);
+  if (!prediction.experts.empty()) write_ids(json, prediction.experts);
+  json.close('}');
+  return out;
+}
+
 std::string to_json(const Routing& routing) {
   std::string out;
   JsonWriter json(out);
   json.open('{');
   json.string("kind", "routing");
   write_target(json, routing.target);
-  json.key("experts");
-  json.open('[');
-  for (const std::vector<int>& row : routing.experts) {
-    json.separate();
-    json.items(row);
-  }
-  json.close(']');
+  write_ids(json, routing.experts);
   if (!routing.weights.empty()) {
     json.key("weights");
     json.open('[');

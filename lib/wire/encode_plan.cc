@@ -19,6 +19,22 @@ void write_copies(JsonWriter& json, const std::vector<Copy>& copies) {
   json.close(']');
 }
 
+void write_ahead(JsonWriter& json, const std::vector<AheadCopy>& ahead) {
+  json.key("ahead");
+  json.open('[');
+  for (const AheadCopy& one : ahead) {
+    json.separate();
+    json.open('{');
+    json.integer("layer", one.layer);
+    json.integer("expert", one.copy.expert);
+    json.integer("from", one.copy.from);
+    json.integer("to", one.copy.to);
+    json.integer("slot", one.copy.slot);
+    json.close('}');
+  }
+  json.close(']');
+}
+
 template <class Share>
 void write_triplets(JsonWriter& json, const char* key, const std::vector<Share>& shares, std::int64_t Share::*amount) {
   json.key(key);
@@ -68,6 +84,7 @@ void append_json(std::string& out, const Plan& plan) {
   if (plan.rehomes) json.boolean("rehomes", true);
   if (plan.is_virtual) json.boolean("virtual", true);
   write_copies(json, plan.copies);
+  if (!plan.ahead.empty()) write_ahead(json, plan.ahead);
   write_triplets(json, "assignment", plan.assignment, &TileShare::tiles);
   if (!plan.assignment_tokens.empty())
     write_triplets(json, "assignment_tokens", plan.assignment_tokens, &TokenShare::tokens);
@@ -84,6 +101,7 @@ void append_json(std::string& out, const Plan& plan) {
   if (plan.predicted_ffn_ns) json.integer("predicted_ffn_ns", *plan.predicted_ffn_ns);
   if (plan.split_bound_ns != kAbsent) json.integer("split_bound_ns", plan.split_bound_ns);
   if (plan.budget_hit) json.boolean("budget_hit", true);
+  if (plan.relaxation_bound_ns != kAbsent) json.integer("relaxation_bound_ns", plan.relaxation_bound_ns);
   if (!plan.unready.empty()) write_unready(json, plan.unready);
   if (!plan.backlog_ns.empty()) {
     json.integers("backlog_ns", plan.backlog_ns);

@@ -48,6 +48,7 @@ std::string to_json(const Header&);
 std::string to_json(const Batch&);
 std::string to_json(const Demand&);
 std::string to_json(const Routing&);
+std::string to_json(const Prediction&);
 std::string to_json(const PlacementRecord&);
 std::string to_json(const Plan&);
 std::string to_json(const Observed&);

@@ -97,6 +97,28 @@ TEST(Checks, Batch) {
             "stdin:2: /admitted/0: expected a string, found an integer");
 }
 
+TEST(Checks, RowsOfABatch) {
+  Batch batch{17, 1, 7, 0, 91022, {3, 4}, {}, {}};
+  batch.rows = {{"r7", 3, 2, {8, 9}}};
+  const std::string line = to_json(batch);
+  EXPECT_EQ(error_after_header(line), "no error");
+  EXPECT_EQ(error_after_header(replaced(line, "[8,9]", "[8]")),
+            "stdin:2: /rows/0/token_ids: the list has 1 ids for 2 tokens");
+  EXPECT_EQ(error_after_header(replaced(line, "\"tokens\":2", "\"tokens\":0")),
+            "stdin:2: /rows/0/tokens: tokens 0 is below 1");
+}
+
+TEST(Checks, Prediction) {
+  const std::string line = to_json(Prediction{{1, 3, 1}, "gate", 1, {1, 1, 0, 2}, {{0, 3}, {1, 3}}});
+  EXPECT_EQ(error_after_header(line), "no error");
+  EXPECT_EQ(error_after_header(replaced(line, "[1,1,0,2]", "[1,1,0]")),
+            "stdin:2: /counts: the list has 3 counts, the model 4 experts");
+  EXPECT_EQ(error_after_header(replaced(line, "\"after_layer\":1", "\"after_layer\":3")),
+            "stdin:2: /after_layer: layer 3 is out of range, there are 3");
+  EXPECT_EQ(error_after_header(replaced(line, "[1,3]]", "[1,4]]")),
+            "stdin:2: /experts/1/1: expert 4 is out of range, there are 4");
+}
+
 TEST(Checks, Routing) {
   const std::string line = R"({"kind":"routing","step":1,"layer":3,"microbatch":1,"experts":[[0,3],[2,1]]})";
   EXPECT_EQ(error_after_header(line), "no error");

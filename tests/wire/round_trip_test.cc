@@ -108,6 +108,30 @@ TEST(RoundTrip, Demand) {
   EXPECT_EQ(round_trip(Demand{{1, 3, 1}, Phase::decode, 4, {0, 5}, 3}).dropped, 3);
 }
 
+TEST(RoundTrip, RowsOfABatch) {
+  Batch batch;
+  batch.rows = {{"r\"7", 12, 1, {2310}}, {"r8", 0, 3, {}}};
+  EXPECT_NE(to_json(batch).find(R"("rows":[{"request":"r\"7","position":12,"tokens":1,"token_ids":[2310]},)"
+                                R"({"request":"r8","position":0,"tokens":3}])"),
+            std::string::npos);
+  const Batch back = round_trip(batch);
+  ASSERT_EQ(back.rows.size(), 2U);
+  EXPECT_EQ(back.rows[0].token_ids, std::vector<std::int64_t>{2310});
+  EXPECT_EQ(back.rows[1].tokens, 3);
+}
+
+TEST(RoundTrip, Prediction) {
+  const Prediction prediction{{17, 3, 1}, "cascade", 2, {1, 0, 2, 1}, {{0, 2}, {2, 3}}};
+  EXPECT_EQ(to_json(prediction), R"({"kind":"prediction","step":17,"layer":3,"microbatch":1,"predictor":"cascade",)"
+                                 R"("after_layer":2,"counts":[1,0,2,1],"experts":[[0,2],[2,3]]})");
+  const Prediction back = round_trip(prediction);
+  EXPECT_EQ(back.target, prediction.target);
+  EXPECT_EQ(back.after_layer, 2);
+  EXPECT_EQ(back.counts, prediction.counts);
+  EXPECT_EQ(back.experts, prediction.experts);
+  EXPECT_EQ(round_trip(Prediction{{0, 1, 0}, "replica", kAbsent, {4}, {}}).after_layer, kAbsent);
+}
+
 TEST(RoundTrip, Routing) {
   const Routing routing{{17, 3, 1}, {{4, 17}, {2, 9}}, {{0.41, 0.1}, {1.0, 1e-9}}};
   EXPECT_EQ(to_json(routing), R"({"kind":"routing","step":17,"layer":3,"microbatch":1,"experts":[[4,17],[2,9]],)"
@@ -136,6 +160,7 @@ Plan full_plan() {
   plan.objective = Objective::tiles;
   plan.rehomes = plan.is_virtual = plan.certified = true;
   plan.copies = {{5, 0, 3, 17}, {6, 1, 2, kStagingSlot}};
+  plan.ahead = {{4, {7, 0, 1, 2}}};
   plan.assignment = {{5, 0, 4}, {5, 3, 3}, {6, 1, 1}};
   plan.assignment_tokens = {{5, 0, 200}, {5, 3, 0}};
   plan.tile_load = {4, 1, 0, 3};
@@ -148,6 +173,7 @@ Plan full_plan() {
   plan.cut = {0, 3};
   plan.split_bound_ns = 58500;
   plan.budget_hit = true;
+  plan.relaxation_bound_ns = 58200;
   plan.unready = {{5, 2}, {6, 0}};
   plan.backlog_ns = {0, 7, 0, 30000};
   plan.completion_ns = 61000;
@@ -184,6 +210,8 @@ void expect_equal(const Plan& a, const Plan& b) {
   EXPECT_EQ(a.cut, b.cut);
   EXPECT_EQ(a.split_bound_ns, b.split_bound_ns);
   EXPECT_EQ(a.budget_hit, b.budget_hit);
+  EXPECT_EQ(a.ahead, b.ahead);
+  EXPECT_EQ(a.relaxation_bound_ns, b.relaxation_bound_ns);
   EXPECT_EQ(a.unready, b.unready);
   EXPECT_EQ(a.backlog_ns, b.backlog_ns);
   EXPECT_EQ(a.completion_ns, b.completion_ns);
@@ -202,10 +230,12 @@ TEST(RoundTrip, Plan) {
       to_json(full_plan()),
       R"({"kind":"plan","seq":412,"step":17,"layer":3,"microbatch":1,"policy":"eplb","demand_source":"prefetch",)"
       R"("objective":"tiles","rehomes":true,"virtual":true,"copies":[{"expert":5,"from":0,"to":3,"slot":17},)"
-      R"({"expert":6,"from":1,"to":2,"slot":-1}],"assignment":[[5,0,4],[5,3,3],[6,1,1]],)"
+      R"({"expert":6,"from":1,"to":2,"slot":-1}],"ahead":[{"layer":4,"expert":7,"from":0,"to":1,"slot":2}],)"
+      R"("assignment":[[5,0,4],[5,3,3],[6,1,1]],)"
       R"("assignment_tokens":[[5,0,200],[5,3,0]],"tile_load":[4,1,0,3],"max_tile_load_before":19,"max_tile_load":4,)"
       R"("lower_bound":2,"ffn_ns_before":91000,"ffn_ns":60000,"ffn_bound_ns":59000,"certified":true,"cut":[0,3],)"
-      R"("predicted_max_tile_load":3,"predicted_ffn_ns":58000,"split_bound_ns":58500,"budget_hit":true,"unready":[[5,2],[6,0]],)"
+      R"("predicted_max_tile_load":3,"predicted_ffn_ns":58000,"split_bound_ns":58500,"budget_hit":true,)"
+      R"("relaxation_bound_ns":58200,"unready":[[5,2],[6,0]],)"
       R"("backlog_ns":[0,7,0,30000],"completion_ns":61000,"gain_ns":-31000,"gain_bound_ns":32000,"migration_ns":115000,)"
       R"("window_ns":2000000,"window_source":"flag","exposed_ns":7})");
   expect_equal(round_trip(full_plan()), full_plan());
@@ -215,7 +245,7 @@ TEST(RoundTrip, PlanWithoutOptionalParts) {
   Plan plan;
   plan.tile_load = {0};
   const std::string line = to_json(plan);
-  for (const char* key : {"rehomes", "virtual", "assignment_tokens", "cut", "predicted"})
+  for (const char* key : {"rehomes", "virtual", "assignment_tokens", "cut", "predicted", "ahead", "relaxation"})
     EXPECT_EQ(line.find(key), std::string::npos) << key;
   expect_equal(round_trip(plan), plan);
 }
@@ -440,6 +470,7 @@ TEST(RoundTrip, RandomPlans) {
     plan.seq = random.below(std::int64_t{1} << 53);
     plan.gain_ns = random.below(2'000'000) - 1'000'000;
     plan.copies.clear();
+    plan.ahead.clear();
     for (std::int64_t n = random.below(9); n > 0; --n)
       plan.copies.push_back(
           {static_cast<int>(random.below(256)), worker(), worker(), static_cast<int>(random.below(20)) - 1});

@@ -42,8 +42,8 @@ HardwareProfile resolve_profile(const PlanningFlags& flags, const std::optional<
 }  // namespace
 
 std::vector<std::string> record_kinds() {
-  return {"header", "sequence", "request",   "batch",      "demand",     "routing", "placement",
-          "plan",   "observed", "operation", "membership", "completion", "summary"};
+  return {"header",    "sequence", "request",  "batch",     "demand",     "routing",    "prediction",
+          "placement", "plan",     "observed", "operation", "membership", "completion", "summary"};
 }
 
 void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {

@@ -137,6 +137,7 @@ std::string_view kind_of(const Record& record) {
     std::string_view operator()(const Batch&) { return "batch"; }
     std::string_view operator()(const Demand&) { return "demand"; }
     std::string_view operator()(const Routing&) { return "routing"; }
+    std::string_view operator()(const Prediction&) { return "prediction"; }
     std::string_view operator()(const PlacementRecord&) { return "placement"; }
     std::string_view operator()(const Plan&) { return "plan"; }
     std::string_view operator()(const Observed&) { return "observed"; }
