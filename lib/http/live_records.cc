@@ -79,6 +79,9 @@ void LiveRecords::planned(const Batch* batch, const Demand& demand, const pipeli
   const auto map = maps_.find(demand.target.layer);
   if (map == maps_.end()) return;
   for (const Copy& copy : planned.plan.copies) map->second.set(copy.to, copy.slot, copy.expert);
+  for (const AheadCopy& ahead : planned.plan.ahead)
+    if (const auto other = maps_.find(ahead.layer); other != maps_.end())
+      other->second.set(ahead.copy.to, ahead.copy.slot, ahead.copy.expert);
   if (planned.completed) set_map(*planned.completed);
 }
 

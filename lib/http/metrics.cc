@@ -138,7 +138,7 @@ void Metrics::on_planned(const Demand& demand, const pipeline::PlannedTarget& pl
   counts_->last_plan_ns = counts_->options.clock();
   names.plans(plan.policy).Increment();
   if (planned.plan_ns != kAbsent) names.plan_time.Observe(seconds(planned.plan_ns));
-  const auto copies = static_cast<double>(plan.copies.size());
+  const auto copies = static_cast<double>(plan.copies.size() + plan.ahead.size());
   names.expert_copies.Increment(copies);
   names.migration_bytes.Increment(copies * static_cast<double>(counts_->options.expert_bytes));
 

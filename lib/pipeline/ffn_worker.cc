@@ -89,31 +89,32 @@ void FfnWorker::post_copies(Nanos now, Pending& pending) {
   pending.posted = true;
   const PublishedPlan& plan = *pending.plan;
   if (plan.plan.is_virtual) return;
-  const int layer_index = plan.plan.target.layer;
-  Layer& layer = layers_[layer_index];
-  AFORE_CHECK(!layer.slots.empty(), "a plan names a layer without a placement");
-  for (std::size_t i = 0; i < plan.plan.copies.size(); ++i) {
-    const Copy& copy = plan.plan.copies[i];
-    const CopyId id{plan.serial, static_cast<int>(i)};
-    if (copy.from == index_) {
-      const int slot = find_slot(layer, copy.expert);
-      AFORE_CHECK(slot != kNoSlot, "a copy leaves a worker that does not hold the expert");
-      Slot& source = layer.slots[slot];
-      outgoing_[id] = {copy, layer_index, now, false, -1, source.incoming, {}};
-      source.last_reader = id;
-      actions_.post_copy(index_, id, copy, false, layer_index, slot);
-    }
-    if (copy.to == index_) {
-      const int slot = slot_index(layer, copy);
-      Slot& filled = layer.slots[slot];
-      incoming_[id] = {copy, layer_index, now, false, filled.last_user, filled.last_reader, {}};
-      filled.expert = copy.expert;
-      filled.incoming = id;
-      actions_.post_copy(index_, id, copy, true, layer_index, slot);
-    }
-  }
+  int index = 0;
+  for (const Copy& copy : plan.plan.copies) post(now, {plan.serial, index++}, copy, plan.plan.target.layer);
+  for (const AheadCopy& ahead : plan.plan.ahead) post(now, {plan.serial, index++}, ahead.copy, ahead.layer);
   bind_uses(pending);
   release_ready(now);
+}
+
+void FfnWorker::post(Nanos now, const CopyId& id, const Copy& copy, int layer_index) {
+  Layer& layer = layers_[layer_index];
+  AFORE_CHECK(!layer.slots.empty(), "a plan names a layer without a placement");
+  if (copy.from == index_) {
+    const int slot = find_slot(layer, copy.expert);
+    AFORE_CHECK(slot != kNoSlot, "a copy leaves a worker that does not hold the expert");
+    Slot& source = layer.slots[slot];
+    outgoing_[id] = {copy, layer_index, now, false, -1, source.incoming, {}};
+    source.last_reader = id;
+    actions_.post_copy(index_, id, copy, false, layer_index, slot);
+  }
+  if (copy.to == index_) {
+    const int slot = slot_index(layer, copy);
+    Slot& filled = layer.slots[slot];
+    incoming_[id] = {copy, layer_index, now, false, filled.last_user, filled.last_reader, {}};
+    filled.expert = copy.expert;
+    filled.incoming = id;
+    actions_.post_copy(index_, id, copy, true, layer_index, slot);
+  }
 }
 
 void FfnWorker::bind_uses(Pending& pending) {

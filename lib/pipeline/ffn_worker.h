@@ -15,7 +15,7 @@
 
 namespace afore::pipeline {
 
-// One copy, named the same on both ends: the plan that lists it and its place in that list.
+// One copy, named the same on both ends: the plan that lists it and its place there, those for other layers last.
 struct CopyId {
   std::int64_t serial = 0;
   int index = 0;
@@ -95,6 +95,7 @@ class FfnWorker {
   };
 
   void post_copies(Nanos now, Pending& pending);
+  void post(Nanos now, const CopyId& id, const Copy& copy, int layer_index);
   void bind_uses(Pending& pending);
   void release_ready(Nanos now);
   bool can_release(const Transfer& transfer, bool receives) const;

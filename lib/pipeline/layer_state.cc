@@ -1,4 +1,5 @@
-#include "pipeline/planner.h"
+#include "pipeline/layer_state.h"
+
 #include "util/error.h"
 
 namespace afore::pipeline {

@@ -24,6 +24,7 @@ class LivePlans final : public PlanSource {
                    static_cast<int>(cluster_.ffn_workers), planner_.placement(demand.target.layer));
   }
 
+  void on_prediction(const Prediction& prediction) override { planner_.on_prediction(prediction); }
   void on_placement(const PlacementRecord& record) override { planner_.set_placement(record); }
   Recovery lose_workers(const std::vector<bool>& alive, const std::map<int, std::vector<int>>& complete) override {
     return planner_.lose_workers(alive, complete);
@@ -41,6 +42,19 @@ class LivePlans final : public PlanSource {
               fmt::format("the plan for step {} layer {} microbatch {} cannot be executed: {}", plan.target.step,
                           plan.target.layer, plan.target.microbatch, fact),
               "run afore-plan verify on the stream");
+}
+
+void apply_checked(const Plan& plan, const Copy& copy, LayerPlacement& map) {
+  const int workers = map.workers();
+  if (copy.from < 0 || copy.from >= workers || copy.to < 0 || copy.to >= workers)
+    refuse(plan, "a copy names an unknown worker");
+  if (copy.slot < kStagingSlot || copy.slot >= map.slots_per_worker()) refuse(plan, "a copy names an unknown slot");
+  if (copy.expert < 0 || copy.expert >= map.experts() || !map.holds(copy.expert, copy.from))
+    refuse(plan, fmt::format("expert {} is not on worker {} when it is copied from there", copy.expert, copy.from));
+  const int lost = map.expert_at(copy.to, copy.slot);
+  migrate::Transition::apply(map, copy);
+  if (lost != kNoExpert && map.holders(lost).empty())
+    refuse(plan, fmt::format("expert {} would lose its last replica", lost));
 }
 
 }  // namespace
@@ -91,18 +105,7 @@ void EmbeddedPlans::validate(const Demand& demand, const Plan& plan) {
   const int workers = static_cast<int>(cluster_.ffn_workers);
   LayerPlacement after = state(demand.target.layer);
   if (!plan.is_virtual) {
-    for (const Copy& copy : plan.copies) {
-      if (copy.from < 0 || copy.from >= workers || copy.to < 0 || copy.to >= workers)
-        refuse(plan, "a copy names an unknown worker");
-      if (copy.slot < kStagingSlot || copy.slot >= after.slots_per_worker())
-        refuse(plan, "a copy names an unknown slot");
-      if (copy.expert < 0 || copy.expert >= after.experts() || !after.holds(copy.expert, copy.from))
-        refuse(plan, fmt::format("expert {} is not on worker {} when it is copied from there", copy.expert, copy.from));
-      const int lost = after.expert_at(copy.to, copy.slot);
-      migrate::Transition::apply(after, copy);
-      if (lost != kNoExpert && after.holders(lost).empty())
-        refuse(plan, fmt::format("expert {} would lose its last replica", lost));
-    }
+    for (const Copy& copy : plan.copies) apply_checked(plan, copy, after);
     if (plan.rehomes && !plan.copies.empty()) after.mark_rehomed();
   }
   std::vector<std::int64_t> tiles(demand.counts.size(), 0);
@@ -132,11 +135,24 @@ void EmbeddedPlans::validate(const Demand& demand, const Plan& plan) {
                                ceil_div(demand.counts[e], cluster_.tile_tokens)));
 }
 
+// Copies for other layers, whose maps the workers must have.
+void EmbeddedPlans::validate_ahead(const Plan& plan) {
+  std::map<int, LayerPlacement> after;
+  for (const AheadCopy& ahead : plan.ahead) {
+    if (ahead.layer == plan.target.layer) refuse(plan, "a copy ahead is for the plan's own layer");
+    if (!planned_layers_.contains(ahead.layer))
+      refuse(plan, fmt::format("a copy ahead is for layer {}, which had no target yet", ahead.layer));
+    if (ahead.copy.slot == kStagingSlot) refuse(plan, "a copy ahead goes to a staging buffer");
+    apply_checked(plan, ahead.copy, after.try_emplace(ahead.layer, state(ahead.layer)).first->second);
+  }
+}
+
 PlanPtr EmbeddedPlans::next(const Demand& demand, std::int64_t serial) {
   AFORE_CHECK(!plans_.empty(), "a target is planned before it was pushed");
   const std::unique_ptr<Plan> given = std::move(plans_.front());
   plans_.pop_front();
   LayerPlacement& placement = state(demand.target.layer);
+  planned_layers_.insert(demand.target.layer);
   Plan plan;
   if (given) {
     validate(demand, *given);
@@ -144,6 +160,8 @@ PlanPtr EmbeddedPlans::next(const Demand& demand, std::int64_t serial) {
     if (!plan.is_virtual)
       for (const Copy& copy : plan.copies) migrate::Transition::apply(placement, copy);
     if (plan.rehomes && !plan.copies.empty()) placement.mark_rehomed();
+    validate_ahead(plan);
+    for (const AheadCopy& ahead : plan.ahead) migrate::Transition::apply(state(ahead.layer), ahead.copy);
   } else {
     std::vector<std::int64_t> tiles;
     count_tiles(demand.counts, cluster_.tile_tokens, tiles);

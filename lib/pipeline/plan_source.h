@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "pipeline/messages.h"
 #include "pipeline/planner.h"
@@ -17,6 +18,8 @@ class PlanSource {
   // The layer's map before its next plan.
   virtual const LayerPlacement& placement(int layer) = 0;
   virtual PlanPtr next(const Demand& demand, std::int64_t serial) = 0;
+  // A prediction read from the stream, in its place there. Of no use to plans that are fixed.
+  virtual void on_prediction(const Prediction&) {}
   // A placement record read from the stream; effective only before the layer's first plan.
   virtual void on_placement(const PlacementRecord& record) = 0;
   // FFN workers were lost (Planner::lose_workers): the maps that stand from now on. Error{usage} where plans are fixed.
@@ -45,11 +48,13 @@ class EmbeddedPlans final : public PlanSource {
  private:
   LayerPlacement& state(int layer);
   void validate(const Demand& demand, const Plan& plan);
+  void validate_ahead(const Plan& plan);
 
   ModelSpec model_;
   ClusterSpec cluster_;
   LayerCost cost_;
   std::map<int, LayerPlacement> layers_;
+  std::set<int> planned_layers_;
   std::deque<std::unique_ptr<Plan>> plans_;
   std::int64_t last_seq_ = -1;
 };

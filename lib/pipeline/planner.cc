@@ -27,17 +27,14 @@ bool has_whole(const LayerPlacement& placement) {
   return std::find(whole.begin(), whole.end(), false) == whole.end();
 }
 
-std::unique_ptr<placement::Policy> make_policy(const std::string& name, const placement::Limits& limits) {
-  const placement::PolicyInfo* info = placement::find_policy(name);
-  AFORE_CHECK(info != nullptr, "unknown policy");
-  return info->make != nullptr ? info->make(limits) : nullptr;
-}
-
 }  // namespace
 
 DemandSource effective_source(const std::string& policy, DemandSource asked) {
   if (policy == "eplb") return DemandSource::window;
-  return policy == "ideal" ? DemandSource::prefetch : asked;
+  const placement::PolicyInfo* info = placement::find_policy(policy);
+  if (policy == "ideal" || (info != nullptr && info->make_ahead != nullptr)) return DemandSource::prefetch;
+  if (asked != DemandSource::usual) return asked;
+  return info != nullptr && info->predicts ? DemandSource::prediction : DemandSource::prefetch;
 }
 
 const char* to_string(DemandSource source) {
@@ -45,6 +42,8 @@ const char* to_string(DemandSource source) {
     case DemandSource::prefetch: return "prefetch";
     case DemandSource::last_step: return "last_step";
     case DemandSource::window: return "window";
+    case DemandSource::prediction: return "prediction";
+    case DemandSource::usual: break;
   }
   return "?";
 }
@@ -66,8 +65,13 @@ Planner::~Planner() = default;
 std::shared_ptr<Planner::Way> Planner::make_way(PlannerOptions options) const {
   options.source = effective_source(options.policy, options.source);
   options.limits.microbatches = static_cast<int>(cluster_.microbatches);
-  auto way = std::make_shared<Way>(Way{options, make_policy(options.policy, options.limits), nullptr});
-  if (!way->policy) way->background = make_eplb_background(options, cluster_, cost_);
+  const placement::PolicyInfo* info = placement::find_policy(options.policy);
+  AFORE_CHECK(info != nullptr, "unknown policy");
+  auto way = std::make_shared<Way>();
+  way->options = options;
+  if (info->make != nullptr) way->policy = info->make(options.limits);
+  else way->background = make_eplb_background(options, cluster_, cost_);
+  make_ahead(*info, *way);
   return way;
 }
 
@@ -159,6 +163,7 @@ Recovery Planner::lose_workers(const std::vector<bool>& alive, const std::map<in
   for (const int index : model_.moe_layers) layer(index);
   if (way_->background) way_->background->freeze();
   for (const auto& [index, way] : unfinished_) way->background->freeze();
+  if (way_->ahead) way_->ahead->reset();
   Recovery recovery;
   for (auto& [index, state] : layers_) {
     const LayerPlacement& before = state->placement;
@@ -235,21 +240,22 @@ PlannedTarget Planner::plan(const Demand& demand) {
   if (way.options.source == DemandSource::last_step) last_step_.observe(demand);
   if (way.options.source == DemandSource::window) window_history_.observe(demand);
   preceding_ffn_ns_ = plan.ffn_ns;
+  plan_ahead(demand, way, plan);
   return planned;
 }
 
 // Objective values, bounds and copies by a per-target policy, from the truth or from a guess.
 void Planner::plan_by_policy(const Demand& demand, Way& way, LayerState& state, Plan& plan) {
-  std::span<const std::int64_t> counts = demand.counts;
-  const bool guessed = way.options.source != DemandSource::prefetch;
+  const DemandSource source = way.options.source;
+  const bool guessed = source == DemandSource::last_step || source == DemandSource::window;
   const int experts = static_cast<int>(model_.experts);
-  if (way.options.source == DemandSource::last_step) last_step_.guess(demand.target, experts, guess_counts_);
-  if (way.options.source == DemandSource::window) window_history_.guess(demand.target, experts, guess_counts_);
-  if (guessed) counts = guess_counts_;
+  if (source == DemandSource::last_step) last_step_.guess(demand.target, experts, guess_counts_);
+  if (source == DemandSource::window) window_history_.guess(demand.target, experts, guess_counts_);
 
-  placement::Request request{demand.target, counts,         state.placement, state.busy(),    state.last_used,
-                             cost_,         plan.window_ns, pinned_,         cluster_.workers};
-  placement::Decision decision = way.policy->decide(request);
+  placement::Request request = request_of(demand, way, state, plan);
+  if (guessed) request.counts = guess_counts_;
+  placement::Policy& chooser = way.standing ? *way.standing : *way.policy;
+  placement::Decision decision = chooser.decide(request);
   plan.rehomes = way.policy->rehomes();
   plan.is_virtual = way.policy->is_virtual();
   plan.copies = std::move(decision.copies);
@@ -261,6 +267,8 @@ void Planner::plan_by_policy(const Demand& demand, Way& way, LayerState& state, 
         worker_loads(plan.assignment, static_cast<int>(cluster_.ffn_workers), cost_, cluster_.workers);
     plan.predicted_max_tile_load = predicted.max_tiles;
     plan.predicted_ffn_ns = predicted.max_ns;
+  }
+  if (guessed || way.standing) {
     // What could be reached, and what bounds it, speaks of the truth: one more question, its copies not taken.
     request.counts = demand.counts;
     decision = way.policy->decide(request);
@@ -272,7 +280,8 @@ void Planner::plan_by_policy(const Demand& demand, Way& way, LayerState& state, 
   plan.cut = std::move(decision.cut);
   if (decision.split_bound_ns > 0) plan.split_bound_ns = decision.split_bound_ns;
   plan.budget_hit = decision.budget_hit;
-  plan.unready = std::move(decision.unready);
+  plan.unready.insert(plan.unready.end(), decision.unready.begin(), decision.unready.end());
+  std::sort(plan.unready.begin(), plan.unready.end());
   // What is left of earlier targets is a guess about workers, not about demand.
   if (!guessed) plan.backlog_ns = std::move(decision.backlog_ns);
 

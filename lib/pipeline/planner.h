@@ -10,13 +10,19 @@
 
 #include "core/records.h"
 #include "demand/history.h"
+#include "pipeline/ahead_judge.h"
+#include "pipeline/ahead_planner.h"
 #include "pipeline/initial_maps.h"
+#include "pipeline/layer_state.h"
 #include "pipeline/membership.h"
 #include "placement/policy.h"
+#include "placement/registry.h"
 
 namespace afore::pipeline {
 
-enum class DemandSource { prefetch, last_step, window };
+// What targets are planned from: their own demand, their last step's, a mean of steps, or what is predicted of them:
+// then copies are made ahead, and the target itself is split over what stands. usual: as the policy is meant to.
+enum class DemandSource { prefetch, last_step, window, prediction, usual };
 
 struct EplbOptions {
   int interval_steps = 50;
@@ -28,11 +34,12 @@ struct EplbOptions {
 
 struct PlannerOptions {
   std::string policy = "afore";  // one of placement::policies()
-  DemandSource source = DemandSource::prefetch;
+  DemandSource source = DemandSource::usual;
   int window_steps = 50;
   placement::Limits limits;
   std::optional<Nanos> window_ns;  // --window-us; without it the predicted FFN time of the preceding
                                    // target, or 0 where fewer than three microbatches are in flight
+  int layers_ahead = 1;            // MoE layers that copies by predictions are made ahead of
   bool overlap = true;             // false: copies start only when the worker is free, so the window is 0
   EplbOptions eplb;
   std::vector<int> pinned;                     // experts that are never copied
@@ -46,26 +53,6 @@ struct PlannedTarget {
   // Of hosts that carry plans out in true time.
   std::vector<std::int64_t> worker_tokens;  // token-expert assignments by FFN worker; else empty
   Nanos plan_ns = kAbsent;                  // that planning took
-};
-
-// State of one layer. Indices are LayerPlacement::index().
-struct LayerState {
-  LayerState(LayerPlacement initial, std::int64_t microbatches);
-  // Slots with work in the last M-1 targets of the layer, which no copy may overwrite.
-  std::span<const std::uint8_t> busy() const { return busy_; }
-  void record_use(std::span<const TileShare> assignment, std::int64_t serial);
-  // No copy goes to this worker any more: it is lost.
-  void close_worker(int worker);
-
-  LayerPlacement placement;
-  std::vector<std::int64_t> last_used;  // serial of the last target with work in the slot, -1 = never
-  bool announced = false;               // its placement record was written
-
- private:
-  std::vector<std::uint8_t> closed_;  // slots of lost workers
-  std::vector<std::uint8_t> busy_;
-  std::vector<std::vector<std::size_t>> recent_;  // ring of M-1 lists of used slots
-  std::size_t next_ = 0;
 };
 
 // A policy that changes placement on its own clock; EPLB is the one there is.
@@ -105,6 +92,12 @@ class Planner {
   void change(const PlannerOptions& options);
   static void check_change(const std::string& from, const std::string& to);  // Error{usage} as change()
 
+  // What is expected of a target to come; policies that do not look at predictions forget it. Error{data} as
+  // AheadPlanner::on_prediction().
+  void on_prediction(const Prediction& prediction);
+  // Plans made ahead so far, by predictions.
+  std::int64_t predictions_used() const { return way_->ahead ? way_->ahead->used() : 0; }
+
   // Demand must be conserved and sized to `experts` (the decoder checks both).
   PlannedTarget plan(const Demand& demand);
 
@@ -114,19 +107,25 @@ class Planner {
   Recovery lose_workers(const std::vector<bool>& alive, const std::map<int, std::vector<int>>& complete);
 
   // Whole map of every layer seen so far.
-  const std::map<int, std::unique_ptr<LayerState>>& layers() const { return layers_; }
+  const LayerStates& layers() const { return layers_; }
 
  private:
   struct Way {  // of planning
     PlannerOptions options;
     std::unique_ptr<placement::Policy> policy;
     std::unique_ptr<BackgroundPolicy> background;  // where there is no policy
+    std::unique_ptr<AheadPlanner> ahead;           // where copies are made by predictions
+    std::unique_ptr<AheadJudge> judge;             // where they share slots with residents
+    std::unique_ptr<placement::Policy> standing;   // source prediction: splits over what stands
     bool is_virtual() const { return policy && policy->is_virtual(); }
   };
   std::shared_ptr<Way> make_way(PlannerOptions options) const;
   Way& way_of(int layer, const LayerState& state);
   LayerState& layer(int layer);
   Nanos window(const char*& source) const;
+  void make_ahead(const placement::PolicyInfo& info, Way& way) const;
+  placement::Request request_of(const Demand& demand, Way& way, const LayerState& state, Plan& plan);
+  void plan_ahead(const Demand& demand, Way& way, Plan& plan);
   void plan_by_policy(const Demand& demand, Way& way, LayerState& state, Plan& plan);
   void finish_plan(const Demand& demand, const Way& way, const LayerState& state, Plan& plan);
 
@@ -137,16 +136,19 @@ class Planner {
   std::vector<std::uint8_t> pinned_;  // by expert; empty = none
   std::shared_ptr<Way> way_;
   std::map<int, std::shared_ptr<Way>> unfinished_;  // by layer that was not whole at a change: the way before it
-  std::map<int, std::unique_ptr<LayerState>> layers_;
+  LayerStates layers_;
   demand::LastStep last_step_;
   demand::Window window_history_;
   std::int64_t seq_ = 0;
   std::optional<Nanos> preceding_ffn_ns_;
   std::vector<std::int64_t> true_tiles_, guess_counts_, guess_tiles_;
+  // The layer as a target finds it: without replicas that are still on their way.
+  std::unique_ptr<LayerPlacement> ready_;
+  std::vector<std::uint8_t> ready_closed_, ready_pinned_;
 };
 
 const char* to_string(DemandSource source);
-// EPLB has its own history; the yardstick sees the truth, or it would be none.
+// EPLB has its own history; the yardstick sees the truth, or it would be none. Never `usual`.
 DemandSource effective_source(const std::string& policy, DemandSource asked);
 
 }  // namespace afore::pipeline

@@ -34,13 +34,14 @@ void RunMetrics::on_plan(const PublishedPlan& published, const YardTimes& yard) 
   const Plan& plan = published.plan;
   policy_ = plan.policy;
   if (published.phase == Phase::warmup) {
-    warmup_copies_ += static_cast<std::int64_t>(plan.copies.size());
+    warmup_copies_ += std::ssize(plan.copies) + std::ssize(plan.ahead);
     return;
   }
   const int workers = static_cast<int>(cluster_.ffn_workers);
   targets_ += 1;
   certified_ += plan.certified ? 1 : 0;
-  copies_ += static_cast<std::int64_t>(plan.copies.size());
+  copies_ += std::ssize(plan.copies) + std::ssize(plan.ahead);
+  ahead_copies_ += std::ssize(plan.ahead);
   plan_ffn_before_ns_ += plan.ffn_ns_before;
 
   std::int64_t tokens = 0, max_tokens = 0, tiles = 0;
@@ -172,6 +173,7 @@ Summary RunMetrics::summary() const {
   s.copied_bytes = copies_ * cost_.expert_bytes;
   s.exposed_targets = exposed_targets_;
   s.slot_waits = slot_waits_;
+  if (ahead_copies_ > 0) s.notes["ahead_copies"] = std::to_string(ahead_copies_);
   if (warmup_copies_ > 0) s.notes["warmup_copies"] = std::to_string(warmup_copies_);
   if (measured_to_ns_ > measured_from_ns_ && measured_from_ns_ >= 0) {
     s.duration = static_cast<double>(measured_to_ns_ - measured_from_ns_) / 1e9;

@@ -72,8 +72,8 @@ class RunMetrics {
   std::map<std::string, Request> live_;
 
   // sums over measured targets
-  std::int64_t targets_ = 0, certified_ = 0, bounded_ = 0, copies_ = 0, warmup_copies_ = 0, exposed_targets_ = 0,
-               slot_waits_ = 0;
+  std::int64_t targets_ = 0, certified_ = 0, bounded_ = 0, copies_ = 0, warmup_copies_ = 0, ahead_copies_ = 0,
+               exposed_targets_ = 0, slot_waits_ = 0;
   double imbalance_tokens_ = 0, imbalance_tiles_ = 0, load_over_bound_ = 0, sum_mean_ = 0, sum_max_ = 0;
   Nanos ffn_ns_ = 0, plan_ffn_before_ns_ = 0, migration_ns_ = 0, window_ns_ = 0, exposed_ns_ = 0, slack_ns_ = 0;
   Nanos static_ns_ = 0, ideal_ns_ = 0;

@@ -40,6 +40,8 @@ struct Request {
   Nanos window_ns = 0;                         // copies hidden up to here
   std::span<const std::uint8_t> pinned = {};   // by expert: 1 = never copied. Empty = none
   std::span<const WorkerTraits> workers = {};  // empty = all alike
+  // By placement.index(): 1 = a slot that the target's own copies may take, but none for later targets. Empty = none.
+  std::span<const std::uint8_t> kept = {};
 };
 
 struct Decision {

@@ -10,6 +10,8 @@ namespace {
 constexpr std::array kPolicies = {
     PolicyInfo{"static", "everything on the primaries", make_static},
     PolicyInfo{"afore", "copies for a positive net gain, and a split over what stands", make_afore, true},
+    PolicyInfo{"joined", "afore, and copies for later layers by what is predicted of them, where that pays", make_afore,
+               true, false, make_paper},
     PolicyInfo{"paper", "the three phases as published: copies only for a positive net gain of this target",
                make_paper},
     PolicyInfo{"balanced", "primaries balanced at load, and nothing else", make_static, true},

@@ -14,6 +14,9 @@ struct PolicyInfo {
   const char* summary;                             // one line
   std::unique_ptr<Policy> (*make)(const Limits&);  // nullptr: planned in the background, over many targets (eplb)
   bool balances_primaries = false;                 // at load, where a history is known
+  bool predicts = false;                           // plans from predictions, unless another source is asked for
+  // Beside its own plans: which copies for later targets a predicted demand is worth. nullptr: it makes none.
+  std::unique_ptr<Policy> (*make_ahead)(const Limits&) = nullptr;
 };
 
 std::span<const PolicyInfo> policies();                // in the order they are listed to people

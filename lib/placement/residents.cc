@@ -86,6 +86,7 @@ void Residents::list_slots(const Request& request, const PlannedSplit& split, st
     for (int slot = 0; slot < placement.slots_per_worker(); ++slot) {
       const int expert = placement.expert_at(w, slot);
       if (expert != kNoExpert && homes_[expert] == w) continue;
+      if (!request.kept.empty() && request.kept[placement.index(w, slot)] != 0) continue;
       const bool busy = !request.busy.empty() && request.busy[placement.index(w, slot)] != 0;
       if (expert == kNoExpert) {
         if (!busy) empty_.push_back({kNoExpert, w, slot, true});

@@ -121,7 +121,7 @@ void RunData::add(const Plan& plan) {
   if (plan.target.step <= last_warmup_step_ || !wanted(plan.target.layer)) return;
   ++plans;
   StepSums& sums = planned_[plan.target.step];
-  sums.copies += static_cast<std::int64_t>(plan.copies.size());
+  sums.copies += std::ssize(plan.copies) + std::ssize(plan.ahead);
   // One that comes again replaces a plan that was lost, and is no second target.
   if (unplanned_.erase(plan.target) == 0) return;
   if (static_cast<int>(plan.tile_load.size()) != workers())

@@ -47,14 +47,14 @@ void check_traits(const Facts& facts, const Plan& plan, const LayerMap& layer, c
             number, copy.slot, copy.to, old);
 }
 
-void check_place(const Facts& facts, const Plan& plan, const LayerMap& layer, const Copy& copy, std::size_t number) {
+void check_place(const Plan& plan, const LayerMap& layer, const Copy& copy, std::size_t number, bool works) {
   if (layer.used_slot(copy.expert, copy.from) == kAbsentSlot)
     violate(plan.target, "copy {} takes expert {} from worker {}, which does not hold it", number, copy.expert,
             copy.from);
   if (!plan.rehomes && layer.used_slot(copy.expert, copy.to) != kAbsentSlot)
     violate(plan.target, "copy {} brings expert {} to worker {}, which already holds it", number, copy.expert, copy.to);
   const std::size_t at = layer.at(copy.to, copy.slot);
-  if (layer.busy(copy.to, copy.slot, facts.microbatches))
+  if (works)
     violate(plan.target, "copy {} overwrites slot {} of worker {}, which has work in step {} microbatch {}", number,
             copy.slot, copy.to, layer.last_target[at].step, layer.last_target[at].microbatch);
   const int old = layer.held[at];
@@ -86,7 +86,7 @@ void apply_copies(const Facts& facts, const Plan& plan, LayerMap& layer) {
     if (!written.insert(layer.at(copy.to, copy.slot)).second)
       violate(plan.target, "copy {} writes slot {} of worker {} a second time", i + 1, copy.slot, copy.to);
     check_traits(facts, plan, layer, kept, copy, i + 1);
-    check_place(facts, plan, layer, copy, i + 1);
+    check_place(plan, layer, copy, i + 1, layer.busy(copy.to, copy.slot, facts.microbatches));
     layer.held[layer.at(copy.to, copy.slot)] = copy.expert;
     // Staging holds an expert only until its worker has it in a regular slot.
     int& staged = layer.held[layer.at(copy.to, kStaging)];
@@ -94,11 +94,29 @@ void apply_copies(const Facts& facts, const Plan& plan, LayerMap& layer) {
   }
 }
 
+// Of the targets planned before, one per microbatch may be under way: those of the last plans, whatever their layer.
+void apply_ahead(const Facts& facts, const Plan& plan, const AheadCopy& ahead, LayerMap& layer) {
+  const Copy& copy = ahead.copy;
+  const std::size_t number = plan.copies.size() + static_cast<std::size_t>(&ahead - plan.ahead.data()) + 1;
+  if (ahead.layer == plan.target.layer)
+    violate(plan.target, "copy {} is ahead, and for the target's own layer", number);
+  if (plan.is_virtual) violate(plan.target, "a virtual plan has copies ahead, expected none");
+  if (static_cast<std::int64_t>(number) > facts.planner.copy_budget)
+    violate(plan.target, "plan has {} copies, the budget is {}", number, facts.planner.copy_budget);
+  if (layer.targets == 0) violate(plan.target, "copy {} is for layer {}, which had no target yet", number, ahead.layer);
+  check_names(facts, plan, copy, number);
+  check_traits(facts, plan, layer, kept_slots(facts, layer), copy, number);
+  const std::int64_t last = layer.last_seq[layer.at(copy.to, copy.slot)];
+  check_place(plan, layer, copy, number, last >= 0 && plan.seq - last < facts.microbatches);
+  layer.held[layer.at(copy.to, copy.slot)] = copy.expert;
+}
+
 void record_work(const Plan& plan, LayerMap& layer) {
   if (!plan.is_virtual) {
     for (const TileShare& share : plan.assignment) {
       const std::size_t at = layer.at(share.worker, layer.used_slot(share.expert, share.worker));
       layer.last_work[at] = layer.targets;
+      layer.last_seq[at] = plan.seq;
       layer.last_target[at] = plan.target;
     }
   }

@@ -52,12 +52,12 @@ bool from_guess(const Plan& plan) { return plan.demand_source != "prefetch"; }
 
 bool may_lose(const Facts& facts) {
   const std::string& policy = facts.planner.policy;
-  return policy != "static" && policy != "afore" && policy != "ideal";
+  return policy != "static" && policy != "afore" && policy != "joined" && policy != "ideal";
 }
 
 bool keeps_off(const Facts& facts) {
   const std::string& policy = facts.planner.policy;
-  return policy == "afore" || policy == "paper" || policy == "split";
+  return policy == "afore" || policy == "joined" || policy == "paper" || policy == "split";
 }
 
 void check_timing(const Facts& facts, const Plan& plan) {

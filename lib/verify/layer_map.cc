@@ -11,6 +11,7 @@ LayerMap::LayerMap(int experts_, int workers_, int slots_)
       homes(experts_),
       held(static_cast<std::size_t>(workers_) * (slots_ + 1), kNobody),
       last_work(held.size(), INT64_MIN),
+      last_seq(held.size(), INT64_MIN),
       last_target(held.size()) {
   for (int e = 0; e < experts; ++e) homes[e] = static_cast<int>(static_cast<std::int64_t>(e) * workers / experts);
 }

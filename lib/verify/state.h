@@ -71,6 +71,7 @@ struct LayerMap {
   std::vector<int> homes, held;
   std::int64_t targets = 0;             // of this layer so far
   std::vector<std::int64_t> last_work;  // number of the last target with work in the slot; from 0
+  std::vector<std::int64_t> last_seq;   // of that target's plan
   std::vector<Target> last_target;
 };
 
@@ -108,6 +109,8 @@ inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 
 
 // Each throws the first violation it finds. apply_copies leaves the layer as it stands when the target runs.
 void apply_copies(const Facts& facts, const Plan& plan, LayerMap& layer);
+// One copy for a target of another layer, applied to that layer's map.
+void apply_ahead(const Facts& facts, const Plan& plan, const AheadCopy& ahead, LayerMap& layer);
 void check_assignment(const Facts& facts, const Plan& plan, const Demand& demand, const LayerMap& layer);
 void check_loads(const Facts& facts, const Plan& plan);
 void check_before(const Facts& facts, const Plan& plan, const Standing& standing);

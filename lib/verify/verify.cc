@@ -240,11 +240,12 @@ void Verifier::State::check(const Plan& plan) {
   if (from_start()) check_backlog(facts, plan, timeline);
   check_window(plan);
   record_work(plan, map);
+  for (const AheadCopy& ahead : plan.ahead) apply_ahead(facts, plan, ahead, layer(ahead.layer));
 
   planned.push_back(plan.target);
   open.reset();
   ++counts.plans;
-  counts.copies += static_cast<std::int64_t>(plan.copies.size());
+  counts.copies += std::ssize(plan.copies) + std::ssize(plan.ahead);
   counts.certified += plan.certified;
   counts.cuts += !plan.cut.empty();
 }

@@ -40,7 +40,19 @@ struct Maps {
   std::map<int, std::vector<int>> layers;
 };
 
-// Placement records as they come, and the copies of plans over them. Staging buffers hold nothing for long.
+// Staging buffers hold nothing for long.
+void apply(const Copy& copy, int layer, Maps& maps, const std::string& place) {
+  if (copy.slot == kStagingSlot) return;
+  const auto map = maps.layers.find(layer);
+  const std::int64_t at = copy.to * maps.slots_per_worker + copy.slot;
+  if (map == maps.layers.end() || copy.slot >= maps.slots_per_worker || copy.to < 0 || copy.slot < 0 ||
+      at >= static_cast<std::int64_t>(map->second.size()))
+    throw Error(ErrorKind::data, fmt::format("{}: a copy into slot {} of worker {}, which the layer's map lacks", place,
+                                             copy.slot, copy.to));
+  map->second[at] = copy.expert;
+}
+
+// Placement records as they come, and the copies of plans over them.
 void apply(const Record& record, Maps& maps, const std::string& place) {
   if (const auto* map = std::get_if<PlacementRecord>(&record)) {
     if (maps.slots_per_worker != 0 && map->slots_per_worker != maps.slots_per_worker)
@@ -49,16 +61,8 @@ void apply(const Record& record, Maps& maps, const std::string& place) {
     maps.slots_per_worker = map->slots_per_worker;
     maps.layers[map->layer] = map->physical_to_logical;
   } else if (const auto* plan = std::get_if<Plan>(&record)) {
-    const auto layer = maps.layers.find(plan->target.layer);
-    for (const Copy& copy : plan->copies) {
-      if (copy.slot == kStagingSlot) continue;
-      const std::int64_t at = copy.to * maps.slots_per_worker + copy.slot;
-      if (layer == maps.layers.end() || copy.slot >= maps.slots_per_worker || copy.to < 0 || copy.slot < 0 ||
-          at >= static_cast<std::int64_t>(layer->second.size()))
-        throw Error(ErrorKind::data, fmt::format("{}: a copy into slot {} of worker {}, which the layer's map lacks",
-                                                 place, copy.slot, copy.to));
-      layer->second[at] = copy.expert;
-    }
+    for (const Copy& copy : plan->copies) apply(copy, plan->target.layer, maps, place);
+    for (const AheadCopy& ahead : plan->ahead) apply(ahead.copy, ahead.layer, maps, place);
   }
 }
 

@@ -160,6 +160,9 @@ void PlanRun::run() {
         on_planned_record("plan");
       } else if (std::holds_alternative<Observed>(record)) {
         on_planned_record("observed record");
+      } else if (const auto* prediction = std::get_if<Prediction>(&record)) {
+        planner_->on_prediction(*prediction);
+        pass("prediction", stream_.raw());
       } else if (const auto* placement = std::get_if<PlacementRecord>(&record)) {
         if (flags_.replan) continue;
         if (planner_->set_placement(*placement)) pass("placement", stream_.raw());

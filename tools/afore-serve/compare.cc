@@ -70,6 +70,10 @@ class Comparison {
     };
     handler.pass = [](std::string_view, std::string_view) {};
     handler.placement = [](const PlacementRecord&) {};
+    handler.prediction = [this](const Prediction& prediction) {
+      if (lanes_.empty()) early_.push_back(prediction);
+      for (Lane& lane : lanes_) lane.plans->on_prediction(prediction);
+    };
     handler.target = [this](const Demand& demand, const Batch* batch, const Plan*) { on_target(demand, batch); };
     try {
       Feed(stream_, false, std::move(handler)).run();
@@ -141,7 +145,9 @@ class Comparison {
       host::SimSink sink;
       if (lane.data) sink.operation = [data = lane.data.get()](const Operation& operation) { data->add(operation); };
       lane.host = std::make_unique<host::SimHost>(sim_options(flags_, *setup_), *lane.plans, std::move(sink));
+      for (const Prediction& prediction : early_) lane.plans->on_prediction(prediction);
     }
+    early_.clear();
   }
 
   void on_target(const Demand& demand, const Batch* batch) {
@@ -272,6 +278,7 @@ class Comparison {
   std::optional<cli::Setup> setup_;
   std::unique_ptr<pipeline::Yardstick> yardstick_;
   std::vector<Lane> lanes_;
+  std::vector<Prediction> early_;                        // before the first target
   Header header_;                                        // of the workload
   std::vector<std::unique_ptr<report::RunData>> datas_;  // by policy, once they are done
 };

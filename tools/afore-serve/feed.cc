@@ -41,6 +41,10 @@ void Feed::run() {
       handler_.placement(*placement);
       continue;
     }
+    if (const auto* prediction = std::get_if<Prediction>(&record)) {
+      handler_.prediction(*prediction);
+      continue;
+    }
     release(plan);  // nothing is held where plans are not the stream's
     if (const auto* demand = std::get_if<Demand>(&record)) held_ = *demand;
     if (held_ && !embedded_) release(nullptr);

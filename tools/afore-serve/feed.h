@@ -15,6 +15,7 @@ struct FeedHandler {
   std::function<void(const std::optional<Header>& header, std::string_view raw)> begin;
   std::function<void(std::string_view raw, std::string_view kind)> pass;  // every other input line, in order
   std::function<void(const PlacementRecord&)> placement;
+  std::function<void(const Prediction&)> prediction;
   std::function<void(const Demand&, const Batch* batch, const Plan* plan)> target;
 };
 

@@ -30,6 +30,10 @@ class Replay {
   void on_target(const Demand& demand, const Batch* batch, const Plan* plan);
   void start(int experts, const Plan* first);
   void set_placement(const PlacementRecord& record);
+  void predict(const Prediction& prediction) {
+    if (live_) live_->on_prediction(prediction);
+    else planner_->on_prediction(prediction);
+  }
   void emit_plan(const pipeline::PlannedTarget& planned);
   void finish(bool interrupted);
   bool serve_requests();
@@ -54,7 +58,8 @@ class Replay {
   std::unique_ptr<pipeline::PlanSource> live_;  // instead of both, where faults may make plans void
   std::unique_ptr<host::SimHost> host_;
   std::unique_ptr<pipeline::Yardstick> yardstick_;
-  std::vector<PlacementRecord> early_;       // before the first target
+  std::vector<PlacementRecord> early_;  // before the first target
+  std::vector<Prediction> early_predictions_;
   std::unique_ptr<report::RunData> report_;  // with --report
   bool saw_plan_ = false, saw_request_ = false;
 };
@@ -104,6 +109,8 @@ void Replay::start(int experts, const Plan* first) {
   if (setup_->planner.initial)
     for (const auto& [layer, record] : *setup_->planner.initial) plans_->on_placement(record);
   for (const PlacementRecord& record : early_) set_placement(record);
+  for (const Prediction& prediction : early_predictions_) predict(prediction);
+  early_predictions_.clear();
   host::SimSink sink;
   sink.observed = [this](const Observed& observed) {
     if (saw_plan_) emit("observed", observed);
@@ -187,6 +194,11 @@ void Replay::run() {
     if (flags_.ignore_plans) return;
     if (plans_) set_placement(record);
     else early_.push_back(record);
+  };
+  handler.prediction = [this](const Prediction& prediction) {
+    if (!plans_anew()) return;
+    if (planner_ || live_) predict(prediction);
+    else early_predictions_.push_back(prediction);
   };
   handler.target = [this](const Demand& demand, const Batch* batch, const Plan* plan) {
     on_target(demand, batch, plan);

@@ -39,6 +39,14 @@ HardwareProfile resolve_profile(const PlanningFlags& flags, const std::optional<
   return load_cost("h100");
 }
 
+pipeline::DemandSource source_of(const std::string& name) {
+  using pipeline::DemandSource;
+  for (const DemandSource source :
+       {DemandSource::prefetch, DemandSource::last_step, DemandSource::window, DemandSource::prediction})
+    if (name == to_string(source)) return source;
+  return DemandSource::usual;
+}
+
 }  // namespace
 
 std::vector<std::string> record_kinds() {
@@ -55,8 +63,11 @@ void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
   add_choice(app, "--split", flags.split,
              "Tokens over the replicas of another system's policy: its own way, or exactly", {"own", "exact"});
   add_choice(app, "--demand-source", flags.demand_source,
-             "What a target is planned from: its own demand, its last step, or a window of steps",
-             {"prefetch", "last_step", "window"});
+             "What a target is planned from: its own demand, its last step, a window of steps, or what is predicted of "
+             "it (default: prefetch; of director prediction)",
+             {"prefetch", "last_step", "window", "prediction"});
+  add_int(app, "--layers-ahead", flags.layers_ahead,
+          "MoE layers ahead of a target that copies by predictions are for (joined, and source prediction)", 1, 1'000);
   add_choice(app, "--objective", flags.objective, "Minimise the largest predicted time, or the largest tile load",
              {"time", "tiles"});
   add_int(app, "--workers", flags.workers, "FFN workers", 1, 100'000);
@@ -168,9 +179,8 @@ Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, c
 
   pipeline::PlannerOptions& planner = setup.planner;
   planner.policy = flags.policy.empty() ? default_policy : flags.policy;
-  planner.source = flags.demand_source == "prefetch"    ? pipeline::DemandSource::prefetch
-                   : flags.demand_source == "last_step" ? pipeline::DemandSource::last_step
-                                                        : pipeline::DemandSource::window;
+  planner.source = source_of(flags.demand_source);
+  planner.layers_ahead = static_cast<int>(flags.layers_ahead);
   planner.window_steps = static_cast<int>(flags.window_steps);
   planner.limits.objective = flags.objective == "tiles" ? Objective::tiles : Objective::time;
   planner.limits.copy_budget = flags.copy_budget == kAbsent ? setup.cluster.ffn_workers : flags.copy_budget;

@@ -15,11 +15,11 @@ namespace afore::cli {
 
 struct PlanningFlags {
   std::string policy;  // empty = not given
-  std::string demand_source = "prefetch", objective = "time", gain_rule = "on", split = "own", cost, model,
+  std::string demand_source, objective = "time", gain_rule = "on", split = "own", cost, model,
               overlap = "on", level = "on";
   std::int64_t workers = kAbsent, slots = kAbsent, tile_tokens = kAbsent, attention_workers = kAbsent;
   std::int64_t microbatches = kAbsent, top_k = kAbsent;
-  std::int64_t copy_budget = kAbsent, window_us = kAbsent, window_steps = 50, plan_budget_nodes = 0;
+  std::int64_t copy_budget = kAbsent, window_us = kAbsent, window_steps = 50, plan_budget_nodes = 0, layers_ahead = 1;
   std::int64_t eplb_interval = 50, eplb_groups = 1, eplb_nodes = 1;
   std::string eplb_step_bytes;
   bool no_duplicates = false;

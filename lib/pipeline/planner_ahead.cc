@@ -1,0 +1,72 @@
+// The planner's part in copies that are made ahead, by predictions.
+#include <algorithm>
+
+#include "pipeline/planner.h"
+
+namespace afore::pipeline {
+
+void Planner::make_ahead(const placement::PolicyInfo& info, Way& way) const {
+  const placement::Limits& limits = way.options.limits;
+  std::unique_ptr<placement::Policy> rule;
+  if (info.make_ahead != nullptr) {
+    rule = info.make_ahead(limits);
+    way.judge = std::make_unique<AheadJudge>(cluster_, cost_, limits);
+  } else if (way.options.source == DemandSource::prediction && way.policy) {
+    // The policy plans what is predicted; the truth is split over what stands, and judged by what could be reached.
+    rule = std::move(way.policy);
+    way.policy = placement::make_paper(limits);
+    placement::Limits no_copies = limits;
+    no_copies.copy_budget = 0;
+    way.standing = placement::make_paper(no_copies);
+  } else {
+    return;
+  }
+  way.ahead =
+      std::make_unique<AheadPlanner>(cluster_, cost_, limits.copy_budget, way.options.layers_ahead, std::move(rule));
+}
+
+void Planner::on_prediction(const Prediction& prediction) {
+  if (way_->ahead) way_->ahead->on_prediction(prediction);
+}
+
+// What the policy is asked: the layer without replicas that copies made ahead have not brought yet, which are told in
+// plan.unready. Refers to buffers of the planner until the next call.
+placement::Request Planner::request_of(const Demand& demand, Way& way, const LayerState& state, Plan& plan) {
+  const Target& target = demand.target;
+  ready_closed_.assign(state.busy().begin(), state.busy().end());
+  ready_pinned_ = pinned_;
+  bool whole = true;
+  if (way.ahead) {
+    for (const Coming& coming : way.ahead->coming(target.layer)) {
+      if (state.placement.expert_at(coming.worker, coming.slot) != coming.expert ||
+          state.placement.primary(coming.expert) == coming.worker)
+        continue;
+      if (whole) ready_ = std::make_unique<LayerPlacement>(state.placement);
+      whole = false;
+      ready_->set(coming.worker, coming.slot, kNoExpert);
+      ready_closed_[ready_->index(coming.worker, coming.slot)] = 1;
+      ready_pinned_.resize(demand.counts.size(), 0);
+      ready_pinned_[coming.expert] = 1;
+      plan.unready.push_back({coming.expert, coming.worker});
+    }
+  }
+  placement::Request request{target,         demand.counts,   whole ? state.placement : *ready_,
+                             ready_closed_,  state.last_used, cost_,
+                             plan.window_ns, ready_pinned_,   cluster_.workers};
+  if (way.judge) {
+    const Nanos between = cluster_.microbatches * way.options.layers_ahead * preceding_ffn_ns_.value_or(0);
+    way.judge->observe(demand, state, request.placement, way.ahead->predicted(target, target.layer - 1),
+                       plan.window_ns + between, *way.ahead);
+    request.kept = way.judge->slots(target.layer);
+  }
+  return request;
+}
+
+void Planner::plan_ahead(const Demand& demand, Way& way, Plan& plan) {
+  if (!way.ahead) return;
+  AheadPlanner::Slots slots;
+  if (way.judge) slots = [&](int layer) { return way.judge->slots(layer); };
+  way.ahead->plan(demand, layers_, pinned_, slots, plan);
+}
+
+}  // namespace afore::pipeline
