@@ -1,6 +1,6 @@
 #pragma once
-// The inside of the simulator host, shared by its files: sim_host.cc runs the pipeline, sim_compute.cc what takes time on
-// a device, sim_faults.cc what goes wrong.
+// The inside of the simulator host, shared by its files: sim_host.cc runs the pipeline, sim_compute.cc what takes time
+// on a device, sim_faults.cc what goes wrong.
 #include <deque>
 #include <map>
 #include <string>
