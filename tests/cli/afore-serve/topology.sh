@@ -19,6 +19,11 @@ cmp <(grep '"kind":"plan"' afd) <(grep '"kind":"plan"' colocated)
 jq -s 'map(.output_throughput) | [.[0] > .[1], .[0] >= .[2]]' -c {afd,colocated,broadcast}.summary
 afore-serve compare "${cluster[@]}" --topology colocated --policies static,ideal stream | head -2
 afore-serve compare "${cluster[@]}" --dispatch broadcast --policies static stream | sed -n '1p;3p'
+# Requests that are served in a closed loop.
+source "$AFORE_SOURCE_DIR/tests/data/tiny_requests.sh"
+afore-serve replay --policy afore "${cluster[@]}" --topology colocated requests > served
+afore-plan verify --json served | jq -c .ok
+kind summary served | jq -c '[.afore.topology, .afore.injected, .completed]'
 refused() {
   code=0
   afore-serve "$@" > out || code=$?
