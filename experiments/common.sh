@@ -57,20 +57,21 @@ paper_cluster=(--workers 8 --slots 2 --tile-tokens 64 --cost a100)
 paper_live=3840
 paper_warmup=40  # steps before the 60 that count
 
-# workload NAME FILE: a stream of 1,280 tokens per microbatch, 3 microbatches, with the shape of GLM-4.5-Air where the
-# routing does not bring a model of its own. 1 when its inputs are absent.
+# workload NAME FILE [MICROBATCHES]: a stream of 3,840 tokens in 3 microbatches, or as many as are given, with the shape of
+# GLM-4.5-Air where the routing does not bring a model of its own. 1 when its inputs are absent.
 #   glm[:SKEW[:TOKENS[:DRIFT]]]   synthetic popularity, 128 experts, top 8, eight of 45 layers
 #   gpt-oss, v2-lite      recorded routing and sizes of gpt-oss-20b and DeepSeek-V2-Lite, twelve layers each
 #   math, code, conversation, documents   recorded routing of the bundled tiny model (32 experts, top 4), GLM's sizes
 workload() {
-  local name=$1 file=$2 skew tokens drift meta
+  local name=$1 file=$2 microbatches=${3:-3} skew tokens drift meta
   local routing=(afore-trace import --from routing-ids)
-  local decode=(--concurrent "$paper_live" --microbatches 3 --warmup-steps "$paper_warmup" --steps 60)
+  local decode=(--concurrent "$paper_live" --microbatches "$microbatches" --warmup-steps "$paper_warmup" --steps 60)
   case $name in
     glm*)
       IFS=: read -r _ skew tokens drift <<< "$name"
       run_to "$file" afore-trace synth --model glm-4.5-air --layers 1-8 --warmup-steps "$paper_warmup" --steps 60 \
-        --microbatches 3 --tokens "${tokens:-1280}" --skew "${skew:-1.4}" --drift "${drift:-0.05}" --seed 1
+        --microbatches "$microbatches" --tokens "${tokens:-$((paper_live / microbatches))}" --skew "${skew:-1.4}" \
+        --drift "${drift:-0.05}" --seed 1
       ;;
     gpt-oss)
       meta=$inputs/gptoss20b_routing/mmlu_test

@@ -49,9 +49,13 @@ void SimHost::Impl::handle(const Event& event) {
         part[e] = count / workers + ((event.worker + static_cast<std::int64_t>(e)) % workers < count % workers ? 1 : 0);
       }
       attention[event.worker].on_attention_done(f.demand.target, part);
+      units.done(event.worker);
       break;
     }
-    case EventKind::sampling_done: attention[event.worker].on_sampling_done(); break;
+    case EventKind::sampling_done:
+      attention[event.worker].on_sampling_done();
+      units.done(event.worker);
+      break;
     case EventKind::demand_part: {
       const Target target = flight(event.serial).demand.target;
       free_parts.push_back(event.index);
@@ -60,7 +64,7 @@ void SimHost::Impl::handle(const Event& event) {
     }
     case EventKind::planned: scheduler.on_planned(flight(event.serial).demand.target); break;
     case EventKind::plan_available: take_plans(event.worker, event.serial); break;
-    case EventKind::activations: ffn[event.worker].on_activations(now(), flight(event.serial).demand.target); break;
+    case EventKind::activations: units.rows_arrived(event.worker, event.serial); break;
     case EventKind::copy_done: finish_copy({event.serial, event.index}); break;
     case EventKind::copy_noticed:
       ffn[event.worker].on_copy_done(now(), {event.serial, event.index}, event.receives);
@@ -69,7 +73,10 @@ void SimHost::Impl::handle(const Event& event) {
     case EventKind::reloaded: ffn[event.worker].on_copy_done(now(), {event.serial, event.index}, true); break;
     case EventKind::worker_lost: alive[event.worker] = false; break;
     case EventKind::loss_noticed: end_epoch(); break;
-    case EventKind::ffn_done: ffn[event.worker].on_ffn_done(now(), flight(event.serial).demand.target); break;
+    case EventKind::ffn_done:
+      ffn[event.worker].on_ffn_done(now(), flight(event.serial).demand.target);
+      units.done(event.worker);
+      break;
     case EventKind::outputs: {
       Flight& f = flight(event.serial);
       const Target target = f.demand.target;
@@ -89,6 +96,7 @@ void SimHost::Impl::take_plans(int worker, std::int64_t serial) {
     AFORE_CHECK(plan && plan->serial == told_serial[worker] + 1, "the plan ring lost a plan");
     told_serial[worker] = plan->serial;
     ffn[worker].on_plan(now(), plan);
+    units.plan_taken(worker, plan->serial);
     if (was_full && !ring.full()) scheduler.on_ring_free();
   }
 }
@@ -167,19 +175,6 @@ void SimHost::Impl::dispatch(const Demand& demand, const Batch& batch, const Wor
   }
 }
 
-void SimHost::Impl::run_attention(int worker, const WorkItem& item) {
-  const Nanos end = now() + options.pipeline_cost.attention_ns(item.tokens, item.kv_tokens, item.first_in_step);
-  timeline("A", worker, "compute", "attention", item.target, now(), end);
-  events.push(clock.notices('A', worker, FaultClock::Lane::compute, end),
-              caused(EventKind::attention_done, worker, serial_of(item.target)));
-}
-
-void SimHost::Impl::run_sampling(int worker, const WorkItem& item) {
-  const Nanos end = now() + options.pipeline_cost.sample_ns(item.tokens);
-  timeline("A", worker, "compute", "sampling", item.target, now(), end);
-  events.push(clock.notices('A', worker, FaultClock::Lane::compute, end), caused(EventKind::sampling_done, worker, 0));
-}
-
 void SimHost::Impl::send_demand(int worker, const Target& target, std::span<const std::int64_t> counts) {
   int buffer = static_cast<int>(parts.size());
   if (free_parts.empty()) {
@@ -203,9 +198,9 @@ void SimHost::Impl::send_activations(int, const Target& target) {
 // gate while the plan is still being made assumes the first rows need no plan (those of experts on one worker).
 void SimHost::Impl::start_a2f(Flight& f) {
   const std::int64_t serial = f.plan->serial;
-  const std::int64_t copies = std::min<std::int64_t>(options.model.top_k, ffn_count());
-  links.slow_down(clock.slowdown(now()));
-  links.a2f(f.a2f_ready_ns, f.tokens, copies, f.plan->worker_tokens, arrivals);
+  transfers->count_rows(f.tokens, f.plan->worker_tokens, f.rows);
+  transfers->slow_down(clock.slowdown(now()));
+  transfers->dispatch(f.a2f_ready_ns, f.rows, arrivals);
   for (int w = 0; w < ffn_count(); ++w) {
     if (!members[w]) continue;
     if (sink.operation) {
@@ -265,24 +260,14 @@ void SimHost::Impl::start_copies(const std::vector<device::CopyKey>& started) {
     const Nanos usual = copy_ns(options.layer_cost, options.cluster.workers, copy.from, copy.to);
     const Nanos ns = static_cast<Nanos>(static_cast<double>(usual) * clock.slowdown(now()));
     events.push(now() + ns, caused(EventKind::copy_done, copy.to, key.first, key.second));
-    if (shares_links())
-      traffic.started(key, copy, now(),
-                      std::max(links.remaining_out(copy.from, now()), links.remaining_in(copy.to, now())));
+    if (shares_links()) traffic.started(key, copy, now(), transfers->ahead_of_copy(copy.from, copy.to, now()));
   }
-}
-
-void SimHost::Impl::run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated,
-                            std::span<const int>) {
-  const Nanos end = now() + ffn_ns(options.layer_cost, options.cluster.workers, worker, tiles, activated);
-  timeline("F", worker, "compute", "expert_ffn", target, now(), end);
-  events.push(clock.notices('F', worker, FaultClock::Lane::compute, end),
-              caused(EventKind::ffn_done, worker, serial_of(target)));
 }
 
 void SimHost::Impl::send_outputs(int worker, const Target& target) {
   Flight& f = flight(serial_of(target));
-  links.slow_down(clock.slowdown(now()));
-  const Nanos sent = links.f2a_send(worker, now(), f.plan->worker_tokens[worker]);
+  transfers->slow_down(clock.slowdown(now()));
+  const Nanos sent = transfers->send_back(worker, now(), f.rows);
   if (sink.operation) {
     timeline("F", worker, "f2a", "send", target, std::max(now(), sent_until[worker]), sent);
     sent_until[worker] = sent;
@@ -295,12 +280,7 @@ void SimHost::Impl::send_outputs(int worker, const Target& target) {
 void SimHost::Impl::return_outputs(Flight& f) {
   f.returned = true;
   metrics.on_plan(*f.plan, f.yard);
-  std::int64_t pairs = 0;
-  for (const std::int64_t n : f.plan->worker_tokens) pairs += n;
-  rows.resize(f.tokens.size());
-  for (std::size_t a = 0; a < rows.size(); ++a)
-    rows[a] = f.demand.tokens > 0 ? f.tokens[a] * pairs / f.demand.tokens : 0;
-  links.f2a_arrive(f.f2a_last_start_ns, f.f2a_last_sent_ns, rows, arrivals);
+  transfers->arrive_back(f.f2a_last_start_ns, f.f2a_last_sent_ns, f.rows, arrivals);
   for (int a = 0; a < attention_count(); ++a)
     events.push(clock.notices('A', a, FaultClock::Lane::message, arrivals[a]),
                 caused(EventKind::outputs, a, f.plan->serial));
@@ -365,6 +345,8 @@ Summary SimHost::summary() const {
   Summary summary = impl_->metrics.summary();
   summary.host = "sim";
   summary.device = "cost-model";
+  if (impl_->options.topology == Topology::colocated) summary.notes["topology"] = "colocated";
+  if (impl_->options.dispatch == Dispatch::broadcast) summary.notes["dispatch"] = "broadcast";
   if (!impl_->clock.any()) return summary;
   // Both ends of that scale have all workers.
   if (impl_->epoch > 0) summary.gain_captured = summary.gain_captured_tiles = std::nullopt;

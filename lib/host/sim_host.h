@@ -12,7 +12,15 @@
 
 namespace afore::host {
 
+// Attention and experts on two pools of workers, or on the same ranks (expert parallelism): as many attention as FFN
+// workers, two of which share a device (host/compute_units.h).
+enum class Topology { afd, colocated };
+// Between pools: rows go where a plan has work for them, or every row to all FFN workers.
+enum class Dispatch { routed, broadcast };
+
 struct SimOptions {
+  Topology topology = Topology::afd;
+  Dispatch dispatch = Dispatch::routed;
   ModelSpec model;
   ClusterSpec cluster;  // all fields present
   LayerCost layer_cost;
@@ -21,7 +29,7 @@ struct SimOptions {
   std::int64_t kv_tokens = 1024;  // per token, for streams without batch records
   // Copies travel on the links of the hidden states, in chunks of this size; kAbsent: on links of their own.
   std::int64_t shared_chunk_bytes = kAbsent;
-  std::vector<Fault> faults;  // checked by check_faults()
+  std::vector<Fault> faults;  // checked by check_faults(); afd only
   std::uint64_t fault_seed = 0;
   Nanos reload_ns = 0;  // reading one expert from its source, after its last replica was lost
 };

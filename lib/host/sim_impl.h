@@ -1,14 +1,17 @@
 #pragma once
-// The inside of the simulator host, shared by its files: sim_host.cc runs the pipeline, sim_faults.cc what goes wrong.
+// The inside of the simulator host, shared by its files: sim_host.cc runs the pipeline, sim_compute.cc what takes time
+// on a device, sim_faults.cc what goes wrong.
 #include <deque>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "device/copy_ports.h"
-#include "device/sim/links.h"
+#include "device/sim/copy_traffic.h"
+#include "host/compute_units.h"
 #include "host/event_queue.h"
 #include "host/sim_host.h"
+#include "host/sim_transfers.h"
 #include "pipeline/attention_worker.h"
 #include "pipeline/coordinator.h"
 #include "pipeline/ffn_worker.h"
@@ -59,6 +62,7 @@ struct Flight {
   Demand demand;
   Batch batch;
   std::vector<std::int64_t> tokens, kv_tokens;  // per attention worker
+  TargetRows rows;                              // once there is a plan
   pipeline::YardTimes yard;
   PlanPtr plan;
   bool published = false, returned = false;  // its plan; its outputs, by all FFN workers
@@ -66,7 +70,11 @@ struct Flight {
   Nanos a2f_ready_ns = 0, f2a_last_start_ns = 0, f2a_last_sent_ns = 0;
 };
 
-struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Scheduler::Actions, Coordinator::Actions {
+struct SimHost::Impl final : AttentionWorker::Actions,
+                             FfnWorker::Actions,
+                             Scheduler::Actions,
+                             Coordinator::Actions,
+                             ComputeUnits::Actions {
   Impl(const SimOptions& o, pipeline::PlanSource& p, SimSink s)
       : options(o),
         plans(p),
@@ -76,7 +84,8 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
         scheduler(attention_count(), *this),
         ring(kRingPlans, ffn_count()),
         traffic(ffn_count(), chunk_ns(o)),
-        links(o.pipeline_cost, attention_count(), ffn_count(), shares_links() ? &traffic : nullptr),
+        transfers(make_transfers(o, shares_links() ? &traffic : nullptr)),
+        units(o.topology == Topology::colocated ? ffn_count() : 0, *this),
         ports(ffn_count()),
         clock(o.faults, attention_count(), ffn_count(), o.fault_seed),
         alive(ffn_count(), true),
@@ -102,6 +111,8 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
   void run();
   void handle(const Event& event);
   void split_over_attention(Flight& flight) const;
+  void start_attention(int worker, const WorkItem& item);
+  void start_sampling(int worker, const WorkItem& item);
   void start_a2f(Flight& flight);
   void start_copies(const std::vector<device::CopyKey>& started);
   void finish_copy(const device::CopyKey& key);
@@ -127,9 +138,15 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
     metrics.on_step_done(now(), step, microbatch);
     if (sink.step_done) sink.step_done(step, microbatch);
   }
+  // ComputeUnits
+  void start(const ComputeTask& task) override;
   // AttentionWorker
-  void run_attention(int worker, const WorkItem& item) override;
-  void run_sampling(int worker, const WorkItem& item) override;
+  void run_attention(int worker, const WorkItem& item) override {
+    units.ready({ComputeTask::Kind::attention, worker, item, 0});
+  }
+  void run_sampling(int worker, const WorkItem& item) override {
+    units.ready({ComputeTask::Kind::sampling, worker, item, 0});
+  }
   void send_activations(int worker, const Target& target) override;
   void send_demand(int worker, const Target& target, std::span<const std::int64_t> counts) override;
   void item_done(int, const WorkItem& item) override { coordinator.on_item_done(item); }
@@ -155,7 +172,8 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
   Scheduler scheduler;
   pipeline::PlanRing ring;
   device::CopyTraffic traffic;  // where links are shared
-  device::SimLinks links;
+  std::unique_ptr<SimTransfers> transfers;
+  ComputeUnits units;
   device::CopyPorts ports;
   FaultClock clock;
   std::vector<bool> alive, members;  // FFN workers: that run; that this epoch counts on
@@ -178,7 +196,7 @@ struct SimHost::Impl final : AttentionWorker::Actions, FfnWorker::Actions, Sched
   std::map<device::CopyKey, std::int64_t> running_copies;  // start, for the timeline
   std::vector<Nanos> received_until, sent_until;           // by FFN worker: its link is taken, for the timeline
   std::vector<Nanos> arrivals;
-  std::vector<std::int64_t> rows, part;
+  std::vector<std::int64_t> part;
 };
 
 }  // namespace afore::host

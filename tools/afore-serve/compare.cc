@@ -92,7 +92,7 @@ class Comparison {
                   "give --ignore-plans to compare policies on its demand");
     known->planner.reset();
     header_ = *known;
-    setup_ = cli::resolve(flags_.planning, known, "static");
+    setup_ = resolve(flags_, known, "static");
     cli::find_initial_maps(flags_.planning, stream_, policies_, true, *setup_);
   }
 
@@ -240,13 +240,19 @@ class Comparison {
     const LayerCost& cost = setup_->cost;
     const bool roofline = cost.rule == LoadRule::roofline;
     return fmt::format(
-        "{}: {} attention + {} FFN workers, {} redundant slots, {} tokens per tile, {} microbatches, objective {}\n"
+        "{}: {}, {} redundant slots, {} tokens per tile, {} microbatches, objective {}\n"
         "cost {}: FFN time = {:.2f} us + {}{:.2f} us x tiles{} {:.2f} us x experts{}; a copy takes {:.1f} us\n{}",
-        setup_->model.name.empty() ? "model" : cli::printable(setup_->model.name), c.attention_workers, c.ffn_workers,
-        c.redundant_slots, c.tile_tokens, c.microbatches, to_string(setup_->planner.limits.objective),
+        setup_->model.name.empty() ? "model" : cli::printable(setup_->model.name), devices(), c.redundant_slots,
+        c.tile_tokens, c.microbatches, to_string(setup_->planner.limits.objective),
         cli::printable(setup_->profile.name), static_cast<double>(cost.c0_ns) / 1e3, roofline ? "max(" : "",
         static_cast<double>(cost.c1_ns) / 1e3, roofline ? "," : " +", static_cast<double>(cost.c2_ns) / 1e3,
         roofline ? ")" : "", static_cast<double>(cost.copy_ns) / 1e3, differing_workers() + unusual_flags());
+  }
+
+  std::string devices() const {
+    const ClusterSpec& c = setup_->cluster;
+    if (flags_.topology == "colocated") return fmt::format("{} ranks of attention and FFN", c.ffn_workers);
+    return fmt::format("{} attention + {} FFN workers", c.attention_workers, c.ffn_workers);
   }
 
   // What changes every row and shows in none.
@@ -256,6 +262,7 @@ class Comparison {
     if (!flags_.planning.init.empty()) text += fmt::format("layers start with the maps of {}\n", flags_.planning.init);
     if (flags_.planning.primaries != "auto") text += fmt::format("{} primaries\n", flags_.planning.primaries);
     if (flags_.planning.level == "off") text += "not levelled\n";
+    if (flags_.dispatch == "broadcast") text += "every row is sent to all FFN workers\n";
     return text;
   }
 

@@ -22,6 +22,12 @@ void add_common(CLI::App& app, ServeFlags& flags) {
   afore::cli::add_int(app, "--kv-tokens", flags.kv_tokens, "Cached tokens per token, for streams without batch records",
                       0, 1 << 24);
   app.add_flag("--ignore-plans", flags.ignore_plans, "Use only the demand of a stream that has plans");
+  afore::cli::add_choice(app, "--topology", flags.topology,
+                         "Attention and experts on workers of their own, or together on each rank (colocated)",
+                         {"afd", "colocated"});
+  afore::cli::add_choice(app, "--dispatch", flags.dispatch,
+                         "Rows to the FFN workers that compute them, or every row to all (broadcast)",
+                         {"routed", "broadcast"});
   afore::cli::add_choice(app, "--links", flags.links,
                          "Copies on links of their own, or on those of the hidden states (shared)", {"own", "shared"});
   app.add_option("--copy-chunk", flags.copy_chunk, "On shared links: bytes of a copy before hidden states go ahead")

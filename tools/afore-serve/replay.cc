@@ -69,7 +69,7 @@ void Replay::begin(const std::optional<Header>& header, std::string_view raw) {
   header_ = header ? *header : made_header(flags_);
   std::optional<Header> known = header_;
   if (flags_.ignore_plans) known->planner.reset();
-  setup_ = cli::resolve(flags_.planning, known, "none");
+  setup_ = resolve(flags_, known, "none");
   if (!flags_.planning.policy.empty() && header_->planner && !flags_.ignore_plans)
     throw Error(ErrorKind::usage, "--policy on a stream that already has plans", "give --ignore-plans to plan anew");
   const std::string first(raw);  // looking ahead reads on

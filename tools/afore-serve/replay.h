@@ -31,6 +31,7 @@ struct ServeFlags {
   std::int64_t kv_tokens = 1024;
   std::string faults;  // empty: none
   std::int64_t fault_seed = 0;
+  std::string topology = "afd", dispatch = "routed";
   std::string links = "own", copy_chunk = "1M";
   std::string policies = "static,eplb,afore,ideal";  // compare
   std::string format = "table";                      // compare: table or json

@@ -1,5 +1,7 @@
 #include "afore-serve/setup.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "afore-serve/requests.h"
@@ -22,7 +24,30 @@ void set_faults(const ServeFlags& flags, const cli::Setup& setup, host::SimOptio
                 "give --model PRESET, or a header that has moe_layers");
 }
 
+// A rank of expert parallelism is an attention worker and an FFN worker.
+void check_ranks(const ServeFlags& flags, const ClusterSpec& cluster) {
+  if (flags.dispatch == "broadcast")
+    throw Error(ErrorKind::usage, "--dispatch broadcast is for --topology afd",
+                "ranks send rows where the experts are");
+  if (!flags.faults.empty())
+    throw Error(ErrorKind::usage, "--faults is for --topology afd",
+                "the loss of a rank, attention and experts together, is not simulated");
+  if (cluster.attention_workers != cluster.ffn_workers)
+    throw Error(ErrorKind::usage,
+                fmt::format("--topology colocated: {} attention workers do not fit {} ranks", cluster.attention_workers,
+                            cluster.ffn_workers),
+                flags.planning.attention_workers == kAbsent
+                    ? "the header says so: give a stream whose workers are as many"
+                    : "each rank has attention and experts: drop --attention-workers");
+}
+
 }  // namespace
+
+cli::Setup resolve(const ServeFlags& flags, const std::optional<Header>& header, const std::string& default_policy) {
+  cli::Setup setup = cli::resolve(flags.planning, header, default_policy);
+  if (flags.topology == "colocated") check_ranks(flags, setup.cluster);
+  return setup;
+}
 
 host::SimOptions sim_options(const ServeFlags& flags, const cli::Setup& setup) {
   host::SimOptions options;
@@ -30,6 +55,8 @@ host::SimOptions sim_options(const ServeFlags& flags, const cli::Setup& setup) {
   options.cluster = setup.cluster;
   options.layer_cost = setup.cost;
   options.pipeline_cost = pipeline_cost(setup.profile, setup.sized);
+  options.topology = flags.topology == "colocated" ? host::Topology::colocated : host::Topology::afd;
+  options.dispatch = flags.dispatch == "broadcast" ? host::Dispatch::broadcast : host::Dispatch::routed;
   options.overlap = setup.planner.overlap;
   options.kv_tokens = flags.kv_tokens;
   if (flags.links == "shared") {

@@ -8,6 +8,9 @@
 
 namespace afore::serve {
 
+// cli::resolve(), and what --topology has to say to it. Error{usage}.
+cli::Setup resolve(const ServeFlags& flags, const std::optional<Header>& header, const std::string& default_policy);
+
 host::SimOptions sim_options(const ServeFlags& flags, const cli::Setup& setup);
 
 // An aggregate of counts is not a sequence of targets: Error{data}.

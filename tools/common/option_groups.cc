@@ -25,7 +25,8 @@ constexpr Head kHeads[] = {
      " model model-class sizes expert-bytes experts hidden-layers moe-layers top-k layers weights hidden "
      "intermediate "},
     {"Cluster",
-     " workers worker ffn-workers attention-workers slots redundant-experts tile-tokens microbatches batch context "},
+     " workers worker ffn-workers attention-workers topology dispatch slots redundant-experts tile-tokens microbatches "
+     "batch context "},
     {"Workload", " steps warmup-steps tokens seed popularity skew drift burst switch kv-tokens interval-ms speed "},
     {"Policy",
      " policy policies split demand-source objective copy-budget window-us window-steps gain-rule overlap no-overlap "
