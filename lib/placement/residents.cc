@@ -133,6 +133,10 @@ void Residents::choose(const Request& request, const SplitProblem& problem, Laye
 void Residents::copy_wanted(const Request& request, Layer& layer, std::int64_t budget, std::vector<Copy>& copies) {
   for (std::size_t i = 0; i < layer.wanted.size() && budget > 0;) {
     const Fill want = layer.wanted[i];
+    if (is_pinned(request, want.expert)) {  // for now: a copy of it is under way
+      ++i;
+      continue;
+    }
     const int from = homes_[want.expert];
     const auto slot =
         std::find_if(empty_.begin(), empty_.end(), [&](const Extra& e) { return e.worker == want.worker; });
