@@ -78,6 +78,8 @@ class RequestParser::Impl final : public beast::http::basic_parser<true> {
     if (!line_seen_) {
       // Old clients end a body with a line break too many.
       while (!got_some() && bytes.substr(taken).starts_with("\r\n")) taken += 2;
+      // Half of such a break: Beast would take it for a request's first byte.
+      if (!got_some() && bytes.substr(taken) == "\r") return count_header(bytes, taken);
       const std::string_view line = bytes.substr(taken, bytes.substr(taken).find('\n'));
       if (line.size() > limits_.request_line_bytes) refuse(414, "the request line is too long");
       // Beast would wait for the header's end, which then never comes.
@@ -85,6 +87,10 @@ class RequestParser::Impl final : public beast::http::basic_parser<true> {
     }
     while (state() == State::header && taken < bytes.size() && step(bytes, taken)) {
     }
+    return count_header(bytes, taken);
+  }
+
+  std::size_t count_header(std::string_view bytes, std::size_t taken) {
     header_bytes_ += taken;
     const std::size_t held = state() == State::header ? bytes.size() - taken : 0;
     if (header_bytes_ + held > limits_.header_bytes) refuse(431, "the header is too large");

@@ -31,7 +31,7 @@ TEST(Parser, StopsBehindTheHeaderAndBehindTheRequest) {
 TEST(Parser, AnyCutGivesTheSameRequest) {
   const Limits limits;
   const std::string bytes =
-      "POST /tokenize HTTP/1.1\r\nHost: x\r\nX-Request-ID: 7\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "\r\n\r\nPOST /tokenize HTTP/1.1\r\nHost: x\r\nX-Request-ID: 7\r\nTransfer-Encoding: chunked\r\n\r\n"
       "3;a=\"b\"\r\nabc\r\n0a\r\n0123456789\r\n0\r\nTrailer: t\r\n\r\n";
   for (std::size_t first = 1; first < bytes.size(); ++first) {
     for (const std::size_t step : {std::size_t{1}, std::size_t{3}, bytes.size()}) {
