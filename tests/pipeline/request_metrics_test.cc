@@ -199,6 +199,23 @@ TEST(Latencies, BeyondTheBoundQuantilesAreThoseOfASample) {
   }
 }
 
+// A server's: of all, from the first one on. While they fit, all count.
+TEST(Latencies, ASampleFromTheStart) {
+  constexpr std::int64_t kN = 1'000'003, kSample = 8192;
+  Latencies latencies(kSample);
+  EXPECT_EQ(latencies.summary().n, 0);
+  for (std::int64_t i = 0; i < kSample; i += 2) latencies.add(static_cast<double>(kN - i / 2) * kMs, 2);
+  EXPECT_EQ(*latencies.summary().median, static_cast<double>(kN - kSample / 4));
+  latencies = Latencies(kSample);
+  for (std::int64_t i = 0; i < kN; ++i) latencies.add(static_cast<double>(i * 7'919 % kN) * kMs);
+  const LatencySummary s = latencies.summary();
+  EXPECT_EQ(s.n, kN);
+  EXPECT_NEAR(*s.mean, (kN - 1) / 2.0, 1e-3);
+  EXPECT_NEAR(*s.std, kN / std::sqrt(12.0), 1e-3);
+  EXPECT_NEAR(*s.median, 0.5 * kN, 0.017 * kN);
+  EXPECT_NEAR(*s.p99, 0.99 * kN, 0.0034 * kN);
+}
+
 // Those before the bound, those behind it, and many at once: 3 % more of one than of the other decide the median.
 TEST(Latencies, TheSampleIsFair) {
   constexpr auto kMost = static_cast<std::int64_t>(Latencies::kMost);

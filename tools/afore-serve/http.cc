@@ -31,9 +31,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLookEvery{20};     // at signals
-constexpr milliseconds kLastWords{1'000};  // for clients to hear that the model is gone
-constexpr milliseconds kHanging{5'000};    // far longer than a step
+constexpr milliseconds kLookEvery{20};                        // at signals
+constexpr milliseconds kLastWords{1'000};                     // for clients to hear that the model is gone
+constexpr milliseconds kHanging{5'000};                       // far longer than a step
+constexpr std::size_t kLatencySample = std::size_t{1} << 13;  // 128 KiB of each latency of the summary
 
 // Clients may name a model by what they like; a folder's path is nobody's business.
 std::string served_name(const HttpFlags& flags, const host::LoadedModel& model) {
@@ -81,7 +82,7 @@ class Endpoint {
         model_(cli::load_model(flags_.model)),
         chat_template_(nn::ChatTemplate::load(cli::tokenizer_folder(flags_.model))),
         setup_(worker_setup(flags_, model_->config())),
-        serving_(serving_options(flags_, setup_, model_->config())),
+        serving_(loop_options()),
         records_(header()),
         runner_(*model_, options(), setup_.planner, thread_sink(), text_sink()),
         requests_(serving_.serving.max_queue, [this] { return runner_.now(); }),
@@ -121,9 +122,16 @@ class Endpoint {
     return header;
   }
 
+  host::ServingLoopOptions loop_options() const {
+    host::ServingLoopOptions options = serving_options(flags_, setup_, model_->config());
+    options.latency_sample = kLatencySample;
+    return options;
+  }
+
   host::ThreadOptions options() const {
     host::ThreadOptions options = thread_options(flags_, setup_, serving_.serving.kv_budget_tokens);
     options.faults = parse_inject(flags_.inject);
+    options.latency_sample = kLatencySample;
     return options;
   }
 
@@ -248,8 +256,8 @@ class Endpoint {
   http::Metrics metrics_;
   http::LiveBackend backend_;
   http::Server server_;
-  const volatile int* interrupted_;
-  volatile int stop_ = 0;
+  const StopFlag* interrupted_;
+  StopFlag stop_{0};
   std::atomic<bool> ended_{false}, draining_{false};
   std::mutex failure_mutex_;
   std::string failure_;
