@@ -12,7 +12,7 @@
 
 #include "afore-serve/inject.h"
 #include "common/cli.h"
-#include "common/publish.h"
+#include "common/ready_file.h"
 #include "common/token_file.h"
 #include "host/live_requests.h"
 #include "host/serving_loop.h"
@@ -50,22 +50,6 @@ std::string url_of(const std::string& listen, int port) {
   return fmt::format("http://{}:{}", listen, port);
 }
 
-// The file is there while the endpoint answers.
-class ReadyFile {
- public:
-  ReadyFile(std::string path, const std::string& url) : path_(std::move(path)) {
-    if (!path_.empty()) cli::publish(path_, url + '\n', true, "");
-  }
-  ~ReadyFile() {
-    if (!path_.empty()) unlink(path_.c_str());
-  }
-  ReadyFile(const ReadyFile&) = delete;
-  ReadyFile& operator=(const ReadyFile&) = delete;
-
- private:
-  std::string path_;
-};
-
 // A connection takes a file; a shell's usual limit is 1,024.
 void raise_file_limit() {
   rlimit files{};
@@ -97,7 +81,7 @@ class Endpoint {
   void operator()() {
     server_.start();
     const std::string url = url_of(flags_.listen, server_.port());
-    const ReadyFile ready(flags_.ready_file, url);
+    const cli::ReadyFile ready(flags_.ready_file, url + '\n');
     cli::note(fmt::format("{} on {}: {} FFN workers, policy {}{}", backend_.model().id, url, setup_.cluster.ffn_workers,
                           setup_.planner.policy,
                           chat_template_ ? "" : "; no chat template, so /v1/chat/completions is refused"));
@@ -189,7 +173,7 @@ class Endpoint {
                            {&requests_, &metrics_});
     loop.run(requests_, &stop_);
     Summary summary = runner_.engine().summary();
-    loop.add_unread(requests_.unread());
+    loop.add_unread(requests_.door().unread);
     loop.fill(summary);
     summary.producer = cli::producer("afore-serve");
     summary.notes["cost"] = setup_.profile.name;

@@ -5,6 +5,7 @@
 #include "common/cli.h"
 #include "common/cli_internal.h"
 #include "common/publish.h"
+#include "common/ready_file.h"
 
 namespace afore::cli {
 
@@ -16,6 +17,7 @@ bool g_signals_end_well = false;
 void on_signal(int signal) {
   if (g_signal != 0) {
     remove_unfinished();
+    remove_ready_file();
     _exit(128 + signal);
   }
   g_signal = signal;
