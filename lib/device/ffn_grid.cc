@@ -19,7 +19,7 @@ std::vector<int> doubling(int most) {
 }  // namespace
 
 std::optional<std::vector<FfnPoint>> time_ffn_grid(Transfers& transfers, const FfnGridOptions& options,
-                                                   const volatile int* stop) {
+                                                   const StopFlag* stop) {
   const std::int64_t slots = transfers.cut(transfers.expert_bytes(options.sizes));
   AFORE_CHECK(slots >= options.most_experts, "the arenas hold them");
   const std::int64_t tile = transfers.tile_tokens();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "device/transfers.h"
+#include "util/stop_flag.h"
 
 namespace afore::device {
 
@@ -25,6 +26,6 @@ struct FfnPoint {
 // On worker 0 alone, whose arena holds most_experts experts; every tile is full. nullopt when `stop` was set (may be
 // null).
 std::optional<std::vector<FfnPoint>> time_ffn_grid(Transfers& transfers, const FfnGridOptions& options,
-                                                   const volatile int* stop);
+                                                   const StopFlag* stop);
 
 }  // namespace afore::device

@@ -71,7 +71,7 @@ std::int64_t OverlapBench::count_wrong_bytes() const {
   return wrong;
 }
 
-std::optional<OverlapPoint> OverlapBench::run(std::int64_t tokens, const volatile int* stop) {
+std::optional<OverlapPoint> OverlapBench::run(std::int64_t tokens, const StopFlag* stop) {
   for (const CopyPort& port : ports_)
     for (const int to : port.to)
       for (int copy = 0; copy < options_.copies; ++copy) transfers_.clear(to, options_.experts + copy);

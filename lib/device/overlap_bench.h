@@ -5,6 +5,7 @@
 
 #include "device/copy_bench.h"
 #include "device/transfers.h"
+#include "util/stop_flag.h"
 
 namespace afore::device {
 
@@ -45,7 +46,7 @@ class OverlapBench {
   // Over `transfers`, whose arenas hold overlap_slots(options) experts. `most_tokens`: of any window.
   OverlapBench(Transfers& transfers, const OverlapOptions& options, std::int64_t most_tokens);
   // nullopt when `stop` was set (may be null).
-  std::optional<OverlapPoint> run(std::int64_t tokens, const volatile int* stop);
+  std::optional<OverlapPoint> run(std::int64_t tokens, const StopFlag* stop);
 
  private:
   struct Series {

@@ -13,6 +13,7 @@
 #include "core/ids.h"
 #include "core/sm_split.h"
 #include "util/pattern.h"
+#include "util/stop_flag.h"
 
 namespace afore::device {
 
@@ -73,10 +74,10 @@ struct MixTimes {
 
 struct TransferOptions {
   int workers = 2;
-  int worker_threads = 1;              // that each worker computes with, on the host
-  const volatile int* stop = nullptr;  // ends a series of rounds early when it becomes non-zero
-  int tile_tokens = 0;                 // M tile of the expert FFN, one of the device's; 0: its usual one
-  bool sm_partitions = true;           // workers that share a GPU compute on SMs of their own, where that can be had
+  int worker_threads = 1;          // that each worker computes with, on the host
+  const StopFlag* stop = nullptr;  // ends a series of rounds early when it becomes non-zero
+  int tile_tokens = 0;             // M tile of the expert FFN, one of the device's; 0: its usual one
+  bool sm_partitions = true;       // workers that share a GPU compute on SMs of their own, where that can be had
 };
 
 class Transfers {

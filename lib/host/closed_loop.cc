@@ -158,7 +158,7 @@ ClosedLoop::ClosedLoop(const ClosedLoopOptions& options, ClosedLoopSink sink)
     : impl_(std::make_unique<Impl>(options, std::move(sink))) {}
 ClosedLoop::~ClosedLoop() = default;
 
-bool ClosedLoop::run(RequestSource& source, const volatile int* stop) { return impl_->loop.run(source, stop); }
+bool ClosedLoop::run(RequestSource& source, const StopFlag* stop) { return impl_->loop.run(source, stop); }
 
 Summary ClosedLoop::summary() const {
   Summary summary = impl_->host.summary();

@@ -9,6 +9,7 @@
 
 #include "host/serving_loop.h"
 #include "host/sim_host.h"
+#include "util/stop_flag.h"
 
 namespace afore::host {
 
@@ -39,7 +40,7 @@ class ClosedLoop {
 
   // Requests have their sequence. To the last request's end; with `*stop` set in between (by a signal) it takes no
   // further steps, and says true.
-  bool run(RequestSource& source, const volatile int* stop);
+  bool run(RequestSource& source, const StopFlag* stop);
   Summary summary() const;  // without producer
 
  private:

@@ -67,16 +67,6 @@ LiveRequests::Door LiveRequests::door() const {
   return {offered_, unread_};
 }
 
-std::int64_t LiveRequests::waiting() const {
-  const std::lock_guard lock(mutex_);
-  return std::ssize(waiting_);
-}
-
-UnreadRequests LiveRequests::unread() const {
-  const std::lock_guard lock(mutex_);
-  return unread_;
-}
-
 RequestSource::Next LiveRequests::next(IncomingRequest& request) {
   const std::lock_guard lock(mutex_);
   if (mailbox_.empty()) return closed_ ? Next::end : Next::none_yet;

@@ -33,11 +33,9 @@ class LiveRequests final : public RequestSource, public ServingObserver {
 
   struct Door {                // at one moment
     std::int64_t offered = 0;  // how often submit() was called
-    UnreadRequests unread;
+    UnreadRequests unread;     // for ServingLoop::add_unread()
   };
   Door door() const;
-  std::int64_t waiting() const;
-  UnreadRequests unread() const;  // so far; for ServingLoop::add_unread()
 
   // For the loop.
   Next next(IncomingRequest& request) override;

@@ -32,7 +32,7 @@ ServingLoop::ServingLoop(const ServingLoopOptions& options, StepRunner& runner,
       steps_(options.steps),
       max_open_(options.max_open),
       batcher_(options.serving),
-      metrics_(options.objectives),
+      metrics_(options.objectives, options.latency_sample),
       begun_(options.serving.microbatches, false),
       in_step_(options.serving.microbatches, false) {
   limits_.end_ns = options.end_ns;
@@ -277,7 +277,7 @@ void ServingLoop::tell_load() {
   for (ServingObserver* observer : observers_) observer->on_load(load);
 }
 
-bool ServingLoop::run(RequestSource& source, const volatile int* stop) {
+bool ServingLoop::run(RequestSource& source, const StopFlag* stop) {
   source_ = &source;
   limits_.stop = stop;
   read_ahead();

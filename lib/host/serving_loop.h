@@ -16,12 +16,13 @@
 #include "host/request_source.h"
 #include "host/serving_observer.h"
 #include "pipeline/request_metrics.h"
+#include "util/stop_flag.h"
 
 namespace afore::host {
 
 // When a run ends before its last request does.
 struct RunLimits {
-  const volatile int* stop = nullptr;  // not 0: a signal came
+  const StopFlag* stop = nullptr;  // not 0: a signal came
   std::optional<Nanos> end_ns;
   bool signalled() const { return *stop != 0; }
   bool reached(Nanos now) const { return signalled() || (end_ns && now >= *end_ns); }
@@ -68,7 +69,8 @@ struct ServingLoopOptions {
   // Queued or running at once; 0: no limit. Who comes beyond that arrives when another has ended, as the requests of so
   // many clients do.
   std::int64_t max_open = 0;
-  std::size_t layers = 1;  // of a step
+  std::size_t layers = 1;                       // of a step
+  std::optional<std::size_t> latency_sample{};  // as of pipeline::Latencies
 };
 
 class ServingLoop {
@@ -79,7 +81,7 @@ class ServingLoop {
 
   // To the end of the source and of its last request. With `*stop` set in between (by a signal) it takes no further
   // steps, and says true.
-  bool run(RequestSource& source, const volatile int* stop);
+  bool run(RequestSource& source, const StopFlag* stop);
   // When it has run: requests that the source did not let through, for fill().
   void add_unread(const UnreadRequests& unread) { metrics_.add_unread(unread.full, unread.draining, unread.cancelled); }
   void fill(Summary& summary) const;  // the requests' part

@@ -68,7 +68,7 @@ Address address_of(const std::string& url) {
 }  // namespace
 
 struct RecordClient::Impl {
-  Impl(const std::string& asked, const volatile int* signal) : url(asked), stop(signal), chunk(kReadBytes) {
+  Impl(const std::string& asked, const StopFlag* signal) : url(asked), stop(signal), chunk(kReadBytes) {
     // Not "none": Beast of Boost 1.74 takes that for less than any Content-Length.
     parser.body_limit(std::numeric_limits<std::uint64_t>::max());
   }
@@ -153,7 +153,7 @@ struct RecordClient::Impl {
   }
 
   const std::string url;
-  const volatile int* stop;
+  const StopFlag* stop;
   std::string host;
   asio::io_context io;
   asio::ip::tcp::socket socket{io};
@@ -165,7 +165,7 @@ struct RecordClient::Impl {
   std::size_t scanned = 0;  // without an LF, from `taken` on
 };
 
-RecordClient::RecordClient(const std::string& url, const std::string& token, const volatile int* stop)
+RecordClient::RecordClient(const std::string& url, const std::string& token, const StopFlag* stop)
     : impl_(std::make_unique<Impl>(url, stop)) {
   impl_->connect();
   impl_->ask(token);

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "util/stop_flag.h"
+
 namespace afore::http {
 
 class RecordClient {
@@ -11,7 +13,7 @@ class RecordClient {
   // Connects to URL, http://HOST[:PORT], and asks for its live records; empty `token`: none is sent. `stop`: a signal
   // sets it, and what waits throws Error{interrupted}. Error{usage} for what is no such URL, and where the endpoint
   // wants another token; Error{io} where there is none, or it is something else.
-  RecordClient(const std::string& url, const std::string& token, const volatile int* stop);
+  RecordClient(const std::string& url, const std::string& token, const StopFlag* stop);
   ~RecordClient();
   RecordClient(const RecordClient&) = delete;
   RecordClient& operator=(const RecordClient&) = delete;

@@ -18,6 +18,7 @@ using OptionalSize = boost::optional<std::uint64_t>;
 
 // Chunk headers and trailers of any size would otherwise be kept until they end.
 constexpr std::size_t kFramingSlack = 64 << 10;
+constexpr const char* kLongFraming = "a chunk's header or a trailer is too long";
 
 Method method_of(beast::http::verb verb) {
   if (verb == beast::http::verb::get) return Method::get;
@@ -78,6 +79,8 @@ class RequestParser::Impl final : public beast::http::basic_parser<true> {
     if (!line_seen_) {
       // Old clients end a body with a line break too many.
       while (!got_some() && bytes.substr(taken).starts_with("\r\n")) taken += 2;
+      // Half of such a break: Beast would take it for a request's first byte.
+      if (!got_some() && bytes.substr(taken) == "\r") return count_header(bytes, taken);
       const std::string_view line = bytes.substr(taken, bytes.substr(taken).find('\n'));
       if (line.size() > limits_.request_line_bytes) refuse(414, "the request line is too long");
       // Beast would wait for the header's end, which then never comes.
@@ -85,6 +88,10 @@ class RequestParser::Impl final : public beast::http::basic_parser<true> {
     }
     while (state() == State::header && taken < bytes.size() && step(bytes, taken)) {
     }
+    return count_header(bytes, taken);
+  }
+
+  std::size_t count_header(std::string_view bytes, std::size_t taken) {
     header_bytes_ += taken;
     const std::size_t held = state() == State::header ? bytes.size() - taken : 0;
     if (header_bytes_ + held > limits_.header_bytes) refuse(431, "the header is too large");
@@ -93,15 +100,23 @@ class RequestParser::Impl final : public beast::http::basic_parser<true> {
 
   std::size_t feed_body(std::string_view bytes) {
     std::size_t taken = 0;
-    while (state() == State::body && taken < bytes.size() && step(bytes, taken)) {
+    for (bool goes_on = true; goes_on && state() == State::body && taken < bytes.size();) {
+      const std::size_t before = taken, body_before = request_.body.size();
+      goes_on = step(bytes, taken);
+      count_framing(taken - before, request_.body.size() - body_before);
     }
+    if (state() == State::body && bytes.size() - taken > limits_.header_bytes) refuse(400, kLongFraming);
+    return taken;
+  }
+
+  // One step takes a chunk's header, or the last one with all trailers, or of a body what is there. Counted step by
+  // step they are refused or not however the bytes are cut.
+  void count_framing(std::size_t taken, std::size_t body) {
+    if (taken - body > limits_.header_bytes) refuse(400, kLongFraming);
     body_wire_bytes_ += taken;
-    if (state() != State::body) return taken;
-    if (bytes.size() - taken > limits_.header_bytes) refuse(400, "a chunk's header or a trailer is too long");
     if (body_wire_bytes_ > limits_.framing_factor * request_.body.size() + kFramingSlack) {
       refuse(400, "the body's chunks hold too little");
     }
-    return taken;
   }
 
   void refuse_for(const ErrorCode& error) {

@@ -28,6 +28,13 @@ Entries in_order(Entries values) {
 
 }  // namespace
 
+Latencies::Latencies(std::optional<std::size_t> sample) : most_(sample.value_or(kMost)) {
+  if (!sample) return;
+  sample_.emplace(Sample{});  // clang 14 does not find the constructor without it
+  values_.resize(most_);
+  values_.clear();
+}
+
 void Latencies::Moments::add(double ns, std::int64_t samples) {
   n += samples;
   const double before = ns - mean;
@@ -36,13 +43,13 @@ void Latencies::Moments::add(double ns, std::int64_t samples) {
 }
 
 void Latencies::keep(double ns, std::int64_t samples) {
-  if (values_.size() < kMost) {
+  if (values_.size() < most_) {
     values_.emplace_back(ns, samples);
     return;
   }
   sample_.emplace(Sample{});  // clang 14 does not find the constructor without it
   const Entries all = std::exchange(values_, {});
-  values_.reserve(kMost);
+  values_.reserve(most_);
   for (const auto& [value_ns, value_samples] : all) draw(value_ns, value_samples);
   draw(ns, samples);
 }
@@ -50,20 +57,20 @@ void Latencies::keep(double ns, std::int64_t samples) {
 void Latencies::draw(double ns, std::int64_t samples) {
   std::int64_t index = sample_->all.n;
   sample_->all.add(ns, samples);
-  while (values_.size() < kMost && index < sample_->all.n) {
+  while (values_.size() < most_ && index < sample_->all.n) {
     values_.emplace_back(ns, 1);
     sample_->next = index++;
-    if (values_.size() == kMost) skip();
+    if (values_.size() == most_) skip();
   }
-  while (values_.size() == kMost && sample_->next < sample_->all.n) {
-    values_[sample_->rng.below(kMost)].first = ns;
+  while (values_.size() == most_ && sample_->next < sample_->all.n) {
+    values_[sample_->rng.below(most_)].first = ns;
     skip();
   }
 }
 
 void Latencies::skip() {
   const auto log_of_draw = [this] { return fmath::log(1 - sample_->rng.uniform()); };
-  sample_->largest_key *= fmath::exp(log_of_draw() / static_cast<double>(kMost));
+  sample_->largest_key *= fmath::exp(log_of_draw() / static_cast<double>(most_));
   const double passed = std::floor(log_of_draw() / fmath::log1p(-sample_->largest_key));
   sample_->next += 1 + static_cast<std::int64_t>(std::min(passed, 1e18));
 }

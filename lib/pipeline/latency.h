@@ -1,8 +1,8 @@
 #pragma once
 // Latencies collected as (nanoseconds, how many had it), and what a summary says of them. All are kept up to kMost
-// entries. Beyond that number, mean and standard deviation stay exact, and quantiles are those of kMost latencies drawn
-// from all with equal chances (reservoir sampling with skips: Li 1994, algorithm L). The seed is fixed: the same
-// latencies give the same summary.
+// entries; beyond, a sample of that size. For servers, a sample may be all from the start. Mean and standard deviation
+// stay exact then, and quantiles are those of latencies drawn from all with equal chances (reservoir sampling with
+// skips: Li 1994, algorithm L). The seed is fixed: the same latencies give the same summary.
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -16,6 +16,9 @@ namespace afore::pipeline {
 class Latencies {
  public:
   static constexpr std::size_t kMost = std::size_t{1} << 17;
+
+  // `sample`: its size, if that is all that is kept; its memory is then taken, and touched, at once.
+  explicit Latencies(std::optional<std::size_t> sample = std::nullopt);
 
   // Equal neighbours share an entry: the tokens of one step mostly have one gap.
   void add(double ns, std::int64_t samples = 1) {
@@ -47,8 +50,9 @@ class Latencies {
   void skip();
   Moments moments() const;
 
+  std::size_t most_;
   std::vector<Entry> values_;     // all, in their order; or the sample
-  std::optional<Sample> sample_;  // when there are more than kMost entries
+  std::optional<Sample> sample_;  // when there are more than most_ entries, or might be
 };
 
 }  // namespace afore::pipeline

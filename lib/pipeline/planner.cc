@@ -79,8 +79,11 @@ void Planner::check_change(const std::string& from, const std::string& to) {
   if (placement::find_policy(to) == nullptr)
     throw Error(ErrorKind::usage, fmt::format("there is no policy \"{}\"", to),
                 "one of " + placement::policy_names(", "));
-  if (from != to && (from == "ideal" || to == "ideal"))
-    throw Error(ErrorKind::usage, "policy ideal has every expert on every worker, and no other policy has");
+  if (from == to) return;
+  for (const std::string& policy : {from, to})
+    if (const auto made = make_policy(policy, {}); made && made->is_virtual())
+      throw Error(ErrorKind::usage,
+                  fmt::format("policy {} has every expert on every worker, and no other policy has", policy));
 }
 
 void Planner::change(const PlannerOptions& options) {

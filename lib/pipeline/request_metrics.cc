@@ -15,6 +15,15 @@ double ns_of(Nanos from, Nanos to) { return static_cast<double>(to - from); }
 
 }  // namespace
 
+RequestMetrics::RequestMetrics(const ServiceObjectives& objectives, std::optional<std::size_t> latency_sample)
+    : objectives_(objectives),
+      ttft_(latency_sample),
+      tpot_(latency_sample),
+      itl_(latency_sample),
+      itl_during_(latency_sample),
+      itl_outside_(latency_sample),
+      e2el_(latency_sample) {}
+
 bool RequestMetrics::is_good(double ttft_ns, std::optional<double> tpot_ns, double e2el_ns) const {
   const auto within = [](std::optional<double> limit_ms, double ns) { return !limit_ms || ns <= *limit_ms * 1e6; };
   // A request of one token has no time per further token: it cannot miss that limit.

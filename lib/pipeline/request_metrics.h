@@ -3,6 +3,7 @@
 // their conservation: injected = completed + queued + running + rejected + timed_out + cancelled, checked at every
 // change. Its size is bounded, however many requests there are: by what Latencies keep, and by the seconds that the
 // open requests have seen.
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,7 +28,9 @@ struct RequestTimes {
 
 class RequestMetrics {
  public:
-  explicit RequestMetrics(const ServiceObjectives& objectives) : objectives_(objectives) {}
+  // `latency_sample`: as of Latencies.
+  explicit RequestMetrics(const ServiceObjectives& objectives,
+                          std::optional<std::size_t> latency_sample = std::nullopt);
 
   void on_arrival() { injected_ += 1; }
   // `load`: refused for want of room or time; false: no run could have served it.

@@ -11,6 +11,16 @@ double mean(Nanos sum, std::int64_t n) { return static_cast<double>(sum) / stati
 
 }  // namespace
 
+RunMetrics::RunMetrics(const ClusterSpec& cluster, const LayerCost& cost, Requests requests,
+                       std::optional<std::size_t> latency_sample)
+    : cluster_(cluster),
+      cost_(cost),
+      requests_(requests),
+      itl_(latency_sample),
+      itl_during_(latency_sample),
+      itl_outside_(latency_sample),
+      tpot_(latency_sample) {}
+
 void RunMetrics::on_target(const Demand& demand, const Batch* batch) {
   if (!any_target_) first_step_ = demand.target.step;
   any_target_ = true;

@@ -1,10 +1,12 @@
 #pragma once
 // Everything a run is judged by, collected as targets and steps finish; formulas in docs/metrics.md. Warm-up targets
 // are counted out.
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +23,9 @@ class RunMetrics {
   // such, who serves them counts them (RequestMetrics), and here they are not remembered.
   enum class Requests { of_batches, counted_elsewhere };
 
-  RunMetrics(const ClusterSpec& cluster, const LayerCost& cost, Requests requests = Requests::of_batches)
-      : cluster_(cluster), cost_(cost), requests_(requests) {}
+  // `latency_sample`: as of Latencies.
+  RunMetrics(const ClusterSpec& cluster, const LayerCost& cost, Requests requests = Requests::of_batches,
+             std::optional<std::size_t> latency_sample = std::nullopt);
 
   // A target enters the pipeline. `batch`: its microbatch's requests in this step, where the stream has them.
   void on_target(const Demand& demand, const Batch* batch);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "util/log/log_report.h"
+#include "util/stop_flag.h"
 
 struct ZSTD_DCtx_s;
 
@@ -33,7 +34,7 @@ class ByteSource {
 
   const std::string& name() const { return name_; }
   void on_wait(std::function<void()> hook) { hook_ = std::move(hook); }
-  void stop_when(const volatile int* flag) { stop_ = flag; }
+  void stop_when(const StopFlag* flag) { stop_ = flag; }
   void check_stop() const;
   bool ready() const;                   // a read would not wait
   const LogReport* log_report() const;  // null where the input is no log; complete at its end
@@ -64,7 +65,7 @@ class ByteSource {
   bool frame_open_ = false;      // bytes of a frame were consumed and its end was not seen
   bool output_pending_ = false;  // the decoder filled the caller's buffer and may hold more
   std::function<void()> hook_;
-  const volatile int* stop_ = nullptr;
+  const StopFlag* stop_ = nullptr;
 };
 
 }  // namespace afore

@@ -81,7 +81,7 @@ const std::string& LineReader::name() const { return impl_->source.name(); }
 const LogReport* LineReader::log_report() const { return impl_->source.log_report(); }
 bool LineReader::ready() const { return impl_->source.ready(); }
 void LineReader::on_wait(std::function<void()> hook) { impl_->source.on_wait(std::move(hook)); }
-void LineReader::stop_when(const volatile int* flag) { impl_->source.stop_when(flag); }
+void LineReader::stop_when(const StopFlag* flag) { impl_->source.stop_when(flag); }
 
 std::vector<std::uint8_t> read_file_bytes(const std::string& path, std::size_t max_bytes) {
   ByteSource source(path);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "util/log/log_report.h"
+#include "util/stop_flag.h"
 
 namespace afore {
 
@@ -41,7 +42,7 @@ class LineReader {
   void on_wait(std::function<void()> hook);
   // Makes a blocked or later next() throw Error{interrupted} once `*flag` is non-zero (set by a signal handler that
   // interrupts read(2)). The flag must outlive the reader.
-  void stop_when(const volatile int* flag);
+  void stop_when(const StopFlag* flag);
 
  private:
   struct Impl;

@@ -11,7 +11,7 @@ namespace {
 
 using namespace host;
 
-const volatile int kNoSignal = 0;
+const StopFlag kNoSignal{0};
 
 struct Run {
   Load load;

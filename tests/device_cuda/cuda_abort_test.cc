@@ -86,7 +86,7 @@ TEST_P(CudaAbort, AnErrorElsewhereFreesWhoHangs) {
 
 TEST_P(CudaAbort, ASignalFreesWhoHangs) {
   sixth_sum(Fate::never_ends);
-  volatile int stop = 0;
+  StopFlag stop{0};
   std::thread signal([&] {
     while (sums_.hanging == 0) std::this_thread::yield();
     stop = 1;

@@ -23,7 +23,7 @@ class CudaTransfersTest : public testing::TestWithParam<Place> {
     shim::set_peer_access(GetParam().peers);
     shim::set_schedule(GetParam().schedule);
   }
-  std::unique_ptr<Transfers> open(int workers, const volatile int* stop = nullptr) {
+  std::unique_ptr<Transfers> open(int workers, const StopFlag* stop = nullptr) {
     return plugin().open_transfers({workers, 1, stop});
   }
 };
@@ -132,13 +132,13 @@ TEST(CudaTransfers, TheGridRunsAndStops) {
   options.warmup_iters = 0;
   transfers->reserve(CopyPath::d2d, 2 * transfers->stride_bytes(transfers->expert_bytes(options.sizes)));
   EXPECT_EQ(time_ffn_grid(*transfers, options, nullptr)->size(), 4u);
-  const volatile int stop = 2;
+  const StopFlag stop{2};
   EXPECT_FALSE(time_ffn_grid(*transfers, options, &stop).has_value());
 }
 
 TEST(CudaTransfers, AStopFlagEndsRounds) {
   shim::set_devices(1);
-  const volatile int stop = 2;
+  const StopFlag stop{2};
   const auto transfers = plugin().open_transfers({2, 1, &stop});
   transfers->reserve(CopyPath::d2d, 1 << 16);
   transfers->cut(100);

@@ -8,7 +8,7 @@
 namespace afore::host {
 namespace {
 
-const volatile int kNoSignal = 0;
+const StopFlag kNoSignal{0};
 
 struct Served {
   std::vector<Completion> completions;
@@ -19,7 +19,7 @@ struct Served {
 };
 
 Served serve(const ClosedLoopOptions& options, const std::vector<IncomingRequest>& requests,
-             const volatile int* stop = &kNoSignal) {
+             const StopFlag* stop = &kNoSignal) {
   Served result;
   ClosedLoopSink sink;
   sink.planned = [&](const Batch* batch, const Demand& demand, const pipeline::PlannedTarget&) {
@@ -141,7 +141,7 @@ TEST(ClosedLoop, AnEndAfterTheLastRequestChangesNothing) {
 }
 
 TEST(ClosedLoop, ASignalEndsItBetweenSteps) {
-  volatile int stop = 0;
+  StopFlag stop{0};
   ClosedLoopOptions options = plain();
   const auto sequence = make_sequence(1, {0, 0});
   std::int64_t observed = 0, plans = 0;

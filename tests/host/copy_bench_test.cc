@@ -25,7 +25,7 @@ CopyBenchOptions small_options(CopyPattern pattern, int workers) {
 
 // A benchmark over threads of this machine.
 struct HostBench {
-  explicit HostBench(const CopyBenchOptions& options, const volatile int* stop = nullptr)
+  explicit HostBench(const CopyBenchOptions& options, const StopFlag* stop = nullptr)
       : transfers({options.workers, 1, stop}) {
     transfers.reserve(CopyPath::host, arena_bytes(options, transfers));
     bench.emplace(transfers, options);
@@ -71,7 +71,7 @@ TEST_P(CopyBenchTest, ACorruptedSlotIsCounted) {
 }
 
 TEST_P(CopyBenchTest, AStopFlagEndsTheRun) {
-  const volatile int stop = 2;
+  const StopFlag stop{2};
   HostBench bench(small_options(GetParam(), 2), &stop);
   EXPECT_FALSE(bench.run(64).has_value());
 }

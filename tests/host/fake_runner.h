@@ -6,10 +6,11 @@
 
 #include "host/serving_loop.h"
 #include "load.h"
+#include "util/stop_flag.h"
 
 namespace afore::host {
 
-inline const volatile int kNoSignal = 0;
+inline const StopFlag kNoSignal{0};
 constexpr Nanos kStepNs = 100;
 
 using Log = std::vector<std::string>;

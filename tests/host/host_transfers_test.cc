@@ -79,7 +79,7 @@ TEST(OverlapBench, StopsWhenToldTo) {
   HostTransfers transfers({.workers = options.workers});
   transfers.reserve(CopyPath::host, overlap_slots(options) * transfers.stride_bytes(transfers.expert_bytes(kSizes)));
   OverlapBench bench(transfers, options, 1);
-  const volatile int stop = 2;
+  const StopFlag stop{2};
   EXPECT_FALSE(bench.run(1, &stop).has_value());
 }
 
@@ -178,7 +178,7 @@ TEST(FfnGrid, RunsOnThisMachine) {
   const auto points = time_ffn_grid(transfers, options, nullptr);
   ASSERT_TRUE(points.has_value());
   for (const FfnPoint& point : *points) EXPECT_GT(point.p50_ns, 0);
-  const volatile int stop = 2;
+  const StopFlag stop{2};
   EXPECT_FALSE(time_ffn_grid(transfers, options, &stop).has_value());
 }
 

@@ -53,14 +53,13 @@ TEST(LiveRequests, SoManyMayWait) {
   EXPECT_EQ(id_of_next(requests), "a");
   EXPECT_EQ(requests.submit(live("c")), Answer::full);  // it waits in the loop's queue
   requests.on_admitted("a", 0);
-  EXPECT_EQ(requests.waiting(), 1);
   EXPECT_EQ(requests.submit(live("c")), Answer::accepted);
   EXPECT_EQ(id_of_next(requests), "b");
   requests.on_closed(ended("b"), {});  // timed out in the queue
   EXPECT_EQ(requests.submit(live("d")), Answer::accepted);
   requests.on_closed(ended("a"), {});  // it waited no more
   EXPECT_EQ(requests.submit(live("e")), Answer::full);
-  EXPECT_EQ(requests.unread().full, 3);
+  EXPECT_EQ(requests.door().unread.full, 3);
 }
 
 TEST(LiveRequests, AfterTheCloseThoseThatWaitAreGiven) {
@@ -71,8 +70,8 @@ TEST(LiveRequests, AfterTheCloseThoseThatWaitAreGiven) {
   EXPECT_EQ(id_of_next(requests), "a");
   IncomingRequest request;
   EXPECT_EQ(requests.next(request), Next::end);
-  EXPECT_EQ(requests.unread().draining, 1);
-  EXPECT_EQ(requests.unread().full, 0);
+  EXPECT_EQ(requests.door().unread.draining, 1);
+  EXPECT_EQ(requests.door().unread.full, 0);
 }
 
 TEST(LiveRequests, CancelledBeforeItIsReadIsNeverGiven) {
@@ -80,12 +79,11 @@ TEST(LiveRequests, CancelledBeforeItIsReadIsNeverGiven) {
   requests.submit(live("a"));
   requests.submit(live("b"));
   requests.cancel("a");
-  EXPECT_EQ(requests.waiting(), 1);
   EXPECT_EQ(requests.submit(live("c")), Answer::accepted);
   std::vector<std::string> cancelled;
   requests.take_cancelled(cancelled);
   EXPECT_TRUE(cancelled.empty());
-  EXPECT_EQ(requests.unread().cancelled, 1);
+  EXPECT_EQ(requests.door().unread.cancelled, 1);
   EXPECT_EQ(id_of_next(requests), "b");
 }
 
@@ -99,7 +97,7 @@ TEST(LiveRequests, CancelledAfterwardsIsTheLoopsBusiness) {
   EXPECT_EQ(cancelled, std::vector<std::string>{"a"});
   requests.take_cancelled(cancelled);
   EXPECT_EQ(cancelled.size(), 1u);
-  EXPECT_EQ(requests.unread().cancelled, 0);
+  EXPECT_EQ(requests.door().unread.cancelled, 0);
 }
 
 TEST(LiveRequests, WaitingEndsWithWhatComesOrSoon) {
@@ -155,11 +153,10 @@ TEST(LiveRequestsThreads, EveryRequestHasOneEnd) {
   loop.run(requests, &kNoSignal);
   closer.join();
   EXPECT_EQ(requests.submit(live("late")), Answer::draining);
-  const UnreadRequests unread = requests.unread();
+  const UnreadRequests unread = requests.door().unread;
   loop.add_unread(unread);
   Summary s;
   loop.fill(s);
-  EXPECT_EQ(requests.waiting(), 0);
   EXPECT_EQ(accepted + refused, kClients * kEach);
   EXPECT_EQ(unread.full, refused);
   EXPECT_EQ(s.injected, kClients * kEach + 1);

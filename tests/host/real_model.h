@@ -9,6 +9,7 @@
 #include "host/threads/thread_runner.h"
 #include "load.h"
 #include "placement/registry.h"
+#include "util/stop_flag.h"
 
 namespace afore::host {
 
@@ -76,12 +77,12 @@ struct Answers {
   Summary summary;
 };
 
-inline const volatile int kGoOn = 0;
+inline const StopFlag kGoOn{0};
 
 // What a run answers, and what it was asked to watch on the way.
 struct Watch {
   std::function<void(const Completion&)> completion{};
-  const volatile int* stop = &kGoOn;
+  const StopFlag* stop = &kGoOn;
   TextSink text{};
 };
 

@@ -18,7 +18,7 @@ struct Served {
 };
 
 Served serve(const ServingLoopOptions& options, Runner& runner, const std::vector<IncomingRequest>& requests,
-             const volatile int* stop = &kNoSignal) {
+             const StopFlag* stop = &kNoSignal) {
   Served result;
   ServingLoop loop(options, runner, [&](const Completion& done) { result.completions.push_back(done); });
   FiniteRequests source = feed(requests);
@@ -143,7 +143,7 @@ TEST(ServingLoop, WhoFindsNoPlaceArrivesWhenAnotherEnds) {
 }
 
 TEST(ServingLoop, ASignalEndsItBetweenSteps) {
-  volatile int stop = 0;
+  StopFlag stop{0};
   Runner runner;
   int steps = 0;
   runner.on_sampled = [&] {

@@ -172,7 +172,7 @@ struct Ended {
 
 // Stopped by what `stop_when` says of the completions so far.
 Ended serve_until(const ModelRun& run, const std::function<bool(std::size_t)>& stop_when) {
-  volatile int stop = 0;
+  StopFlag stop{0};
   std::size_t done = 0;
   Watch watch;
   watch.stop = &stop;
@@ -204,7 +204,7 @@ TEST(ThreadsEnd, ASignalEndsTheRunWithWhatIsComplete) {
   }
 }
 
-volatile int signalled = 0;
+StopFlag signalled{0};
 
 TEST(ThreadsEnd, ASignalAtAnyMoment) {
   std::signal(SIGUSR1, [](int number) { signalled = number; });

@@ -9,10 +9,11 @@
 
 #include "real_model.h"
 #include "util/error.h"
+#include "util/stop_flag.h"
 
 namespace afore::host {
 
-inline volatile int watched_signal = 0;
+inline StopFlag watched_signal{0};
 
 struct Watched {
   bool seen = false, interrupted = false;

@@ -118,7 +118,7 @@ TEST(MetricsRequests, AddUpAtEveryMoment) {
     EXPECT_GT(scraper.most_running(), 0);
     EXPECT_GT(scraper.most_queued(), 0);
 
-    loop.add_unread(requests.unread());
+    loop.add_unread(requests.door().unread);
     Summary summary;
     loop.fill(summary);  // the loop's own count, by other code
     EXPECT_EQ(scraper.last("injected"), *summary.injected);
@@ -128,9 +128,9 @@ TEST(MetricsRequests, AddUpAtEveryMoment) {
     EXPECT_EQ(scraper.last("cancelled_total"), summary.cancelled);
     for (const char* name : {"completed_total", "rejected_total", "timed_out_total", "cancelled_total"})
       all[name] += scraper.last(name);
-    all["full"] += requests.unread().full;
-    all["draining"] += requests.unread().draining;
-    all["unread"] += requests.unread().cancelled;
+    all["full"] += requests.door().unread.full;
+    all["draining"] += requests.door().unread.draining;
+    all["unread"] += requests.door().unread.cancelled;
   }
   for (const auto& [name, count] : all) EXPECT_GT(count, 0) << name << " was never seen";
 }

@@ -28,30 +28,59 @@ TEST(Parser, StopsBehindTheHeaderAndBehindTheRequest) {
   EXPECT_EQ(parser.request().body, "abc");
 }
 
+// `first` bytes, then `step` more whenever it takes none. Whether it came to an end.
+bool feed_cut(RequestParser& parser, const std::string& bytes, std::size_t first, std::size_t step) {
+  std::string held = bytes.substr(0, first);
+  std::size_t next = first;
+  for (;;) {
+    const std::size_t taken = parser.feed(held);
+    held.erase(0, taken);
+    if (parser.state() == RequestParser::State::done || parser.state() == RequestParser::State::refused) return true;
+    if (taken > 0) continue;
+    if (next >= bytes.size()) return false;
+    held += bytes.substr(next, step);
+    next = std::min(bytes.size(), next + step);
+  }
+}
+
 TEST(Parser, AnyCutGivesTheSameRequest) {
   const Limits limits;
   const std::string bytes =
-      "POST /tokenize HTTP/1.1\r\nHost: x\r\nX-Request-ID: 7\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "\r\n\r\nPOST /tokenize HTTP/1.1\r\nHost: x\r\nX-Request-ID: 7\r\nTransfer-Encoding: chunked\r\n\r\n"
       "3;a=\"b\"\r\nabc\r\n0a\r\n0123456789\r\n0\r\nTrailer: t\r\n\r\n";
   for (std::size_t first = 1; first < bytes.size(); ++first) {
     for (const std::size_t step : {std::size_t{1}, std::size_t{3}, bytes.size()}) {
       RequestParser parser(limits);
-      std::string held = bytes.substr(0, first);
-      std::size_t next = first;
-      for (;;) {
-        const std::size_t taken = parser.feed(held);
-        held.erase(0, taken);
-        if (parser.state() == RequestParser::State::done || parser.state() == RequestParser::State::refused) break;
-        if (taken > 0) continue;
-        ASSERT_LT(next, bytes.size()) << first << " " << step;
-        held += bytes.substr(next, step);
-        next = std::min(bytes.size(), next + step);
-      }
+      ASSERT_TRUE(feed_cut(parser, bytes, first, step)) << first << " " << step;
       ASSERT_EQ(parser.state(), RequestParser::State::done) << first << " " << step << parser.refusal().why;
       ASSERT_EQ(parser.request().body, "abc0123456789");
       ASSERT_EQ(parser.request().request_id, "7");
     }
   }
+}
+
+// A trailer, a chunk's header, and many of those.
+TEST(Parser, FramingIsBoundedHoweverItIsCut) {
+  Limits limits;
+  limits.header_bytes = 256;
+  const auto refused = [&](const std::string& body) {
+    const std::string bytes = "POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + body;
+    RequestParser whole(limits), cut(limits);
+    EXPECT_TRUE(feed_cut(whole, bytes, bytes.size(), 1));
+    EXPECT_TRUE(feed_cut(cut, bytes, 1, 7));
+    EXPECT_EQ(whole.state(), cut.state()) << whole.refusal().why << cut.refusal().why;
+    EXPECT_EQ(whole.refusal().status, whole.state() == RequestParser::State::refused ? 400 : 0);
+    return whole.state() == RequestParser::State::refused;
+  };
+  const auto trailer = [](std::size_t bytes) { return "0\r\nT: " + std::string(bytes - 10, 't') + "\r\n\r\n"; };
+  EXPECT_FALSE(refused("3\r\nabc\r\n" + trailer(254)));  // with the line break behind the chunk
+  EXPECT_TRUE(refused("3\r\nabc\r\n" + trailer(257)));
+  const auto chunk = [](std::size_t bytes) { return "1;" + std::string(bytes - 4, 'a') + "\r\nx\r\n"; };
+  EXPECT_FALSE(refused(chunk(256) + "0\r\n\r\n"));
+  EXPECT_TRUE(refused(chunk(257) + "0\r\n\r\n"));
+  std::string many;
+  for (int i = 0; i < 300; ++i) many += chunk(240);
+  EXPECT_TRUE(refused(many + "0\r\n\r\n"));
 }
 
 TEST(Auth, OnlyTheTokenItself) {

@@ -178,7 +178,8 @@ TEST(Latencies, UpToTheBoundAllCount) {
   const LatencySummary s = disordered(n).summary();
   EXPECT_EQ(s.n, n);
   EXPECT_DOUBLE_EQ(*s.mean, static_cast<double>(n - 1) / 2);
-  EXPECT_EQ(*s.median, static_cast<double>(n / 2 - 1));
+  const std::int64_t half = n / 2;
+  EXPECT_EQ(*s.median, static_cast<double>(half - 1));
   EXPECT_EQ(*s.p99, std::ceil(0.99 * static_cast<double>(n)) - 1);
 }
 
@@ -197,6 +198,24 @@ TEST(Latencies, BeyondTheBoundQuantilesAreThoseOfASample) {
     EXPECT_EQ(s.median, again.median);
     EXPECT_EQ(s.p99, again.p99);
   }
+}
+
+// A server's: of all, from the first one on. While they fit, all count.
+TEST(Latencies, ASampleFromTheStart) {
+  constexpr std::int64_t kN = 1'000'003, kSample = 8192;
+  Latencies latencies(kSample);
+  EXPECT_EQ(latencies.summary().n, 0);
+  for (std::int64_t i = 0; i < kSample; i += 2) latencies.add(static_cast<double>(i) * kMs, 2);
+  constexpr std::int64_t kHalf = kSample / 2;
+  EXPECT_EQ(*latencies.summary().median, static_cast<double>(kHalf - 2));  // the greatest of the lower half
+  latencies = Latencies(kSample);
+  for (std::int64_t i = 0; i < kN; ++i) latencies.add(static_cast<double>(i * 7'919 % kN) * kMs);
+  const LatencySummary s = latencies.summary();
+  EXPECT_EQ(s.n, kN);
+  EXPECT_NEAR(*s.mean, (kN - 1) / 2.0, 1e-3);
+  EXPECT_NEAR(*s.std, kN / std::sqrt(12.0), 1e-3);
+  EXPECT_NEAR(*s.median, 0.5 * kN, 0.017 * kN);
+  EXPECT_NEAR(*s.p99, 0.99 * kN, 0.0034 * kN);
 }
 
 // Those before the bound, those behind it, and many at once: 3 % more of one than of the other decide the median.

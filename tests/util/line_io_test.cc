@@ -197,7 +197,7 @@ TEST(LineReader, TheHookRunsBeforeEveryReadAndOnlyWhenNoWholeLineWaits) {
   EXPECT_EQ(waits, 4);
 }
 
-volatile int stop_signal = 0;
+StopFlag stop_signal{0};
 
 TEST(LineReader, ASignalEndsABlockedRead) {
   struct sigaction action {};

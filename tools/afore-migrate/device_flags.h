@@ -8,6 +8,7 @@
 
 #include "common/sm_partitions.h"
 #include "device/transfers.h"
+#include "util/stop_flag.h"
 
 namespace afore::cli {
 
@@ -23,7 +24,7 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags);
 struct OpenDevice {
   std::unique_ptr<device::Transfers> transfers;
   std::vector<device::CopyPath> paths;
-  const volatile int* stop = nullptr;  // set by signals and by -T, which begins to count here
+  const StopFlag* stop = nullptr;  // set by signals and by -T, which begins to count here
 };
 // Error{usage} for a device that this build or machine has not, and for paths that it has not.
 // `tile_tokens`: of the expert FFN, 0 for the device's usual one.

@@ -281,7 +281,7 @@ class Comparison {
   const ServeFlags& flags_;
   std::vector<std::string> policies_;
   cli::RecordStream stream_;
-  const volatile int* interrupted_ = nullptr;
+  const StopFlag* interrupted_ = nullptr;
   std::optional<cli::Setup> setup_;
   std::unique_ptr<pipeline::Yardstick> yardstick_;
   std::vector<Lane> lanes_;

@@ -12,7 +12,7 @@
 
 #include "afore-serve/inject.h"
 #include "common/cli.h"
-#include "common/publish.h"
+#include "common/ready_file.h"
 #include "common/token_file.h"
 #include "host/live_requests.h"
 #include "host/serving_loop.h"
@@ -31,9 +31,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLookEvery{20};     // at signals
-constexpr milliseconds kLastWords{1'000};  // for clients to hear that the model is gone
-constexpr milliseconds kHanging{5'000};    // far longer than a step
+constexpr milliseconds kLookEvery{20};                        // at signals
+constexpr milliseconds kLastWords{1'000};                     // for clients to hear that the model is gone
+constexpr milliseconds kHanging{5'000};                       // far longer than a step
+constexpr std::size_t kLatencySample = std::size_t{1} << 13;  // 128 KiB of each latency of the summary
 
 // Clients may name a model by what they like; a folder's path is nobody's business.
 std::string served_name(const HttpFlags& flags, const host::LoadedModel& model) {
@@ -48,22 +49,6 @@ std::string url_of(const std::string& listen, int port) {
   if (listen.find(':') != std::string::npos) return fmt::format("http://[{}]:{}", listen, port);
   return fmt::format("http://{}:{}", listen, port);
 }
-
-// The file is there while the endpoint answers.
-class ReadyFile {
- public:
-  ReadyFile(std::string path, const std::string& url) : path_(std::move(path)) {
-    if (!path_.empty()) cli::publish(path_, url + '\n', true, "");
-  }
-  ~ReadyFile() {
-    if (!path_.empty()) unlink(path_.c_str());
-  }
-  ReadyFile(const ReadyFile&) = delete;
-  ReadyFile& operator=(const ReadyFile&) = delete;
-
- private:
-  std::string path_;
-};
 
 // A connection takes a file; a shell's usual limit is 1,024.
 void raise_file_limit() {
@@ -81,7 +66,7 @@ class Endpoint {
         model_(cli::load_model(flags_.model)),
         chat_template_(nn::ChatTemplate::load(cli::tokenizer_folder(flags_.model))),
         setup_(worker_setup(flags_, model_->config())),
-        serving_(serving_options(flags_, setup_, model_->config())),
+        serving_(loop_options()),
         records_(header()),
         runner_(*model_, options(), setup_.planner, thread_sink(), text_sink()),
         requests_(serving_.serving.max_queue, [this] { return runner_.now(); }),
@@ -96,7 +81,7 @@ class Endpoint {
   void operator()() {
     server_.start();
     const std::string url = url_of(flags_.listen, server_.port());
-    const ReadyFile ready(flags_.ready_file, url);
+    const cli::ReadyFile ready(flags_.ready_file, url + '\n');
     cli::note(fmt::format("{} on {}: {} FFN workers, policy {}{}", backend_.model().id, url, setup_.cluster.ffn_workers,
                           setup_.planner.policy,
                           chat_template_ ? "" : "; no chat template, so /v1/chat/completions is refused"));
@@ -121,9 +106,16 @@ class Endpoint {
     return header;
   }
 
+  host::ServingLoopOptions loop_options() const {
+    host::ServingLoopOptions options = serving_options(flags_, setup_, model_->config());
+    options.latency_sample = kLatencySample;
+    return options;
+  }
+
   host::ThreadOptions options() const {
     host::ThreadOptions options = thread_options(flags_, setup_, serving_.serving.kv_budget_tokens);
     options.faults = parse_inject(flags_.inject);
+    options.latency_sample = kLatencySample;
     return options;
   }
 
@@ -181,7 +173,7 @@ class Endpoint {
                            {&requests_, &metrics_});
     loop.run(requests_, &stop_);
     Summary summary = runner_.engine().summary();
-    loop.add_unread(requests_.unread());
+    loop.add_unread(requests_.door().unread);
     loop.fill(summary);
     summary.producer = cli::producer("afore-serve");
     summary.notes["cost"] = setup_.profile.name;
@@ -248,8 +240,8 @@ class Endpoint {
   http::Metrics metrics_;
   http::LiveBackend backend_;
   http::Server server_;
-  const volatile int* interrupted_;
-  volatile int stop_ = 0;
+  const StopFlag* interrupted_;
+  StopFlag stop_{0};
   std::atomic<bool> ended_{false}, draining_{false};
   std::mutex failure_mutex_;
   std::string failure_;

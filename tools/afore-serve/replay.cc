@@ -50,7 +50,7 @@ class Replay {
   const ServeFlags& flags_;
   cli::RecordStream stream_;
   ByteWriter out_;
-  const volatile int* interrupted_ = nullptr;
+  const StopFlag* interrupted_ = nullptr;
   std::optional<Header> header_;
   std::optional<cli::Setup> setup_;
   std::unique_ptr<pipeline::Planner> planner_;  // with --policy

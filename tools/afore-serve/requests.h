@@ -10,6 +10,7 @@
 #include "common/record_stream.h"
 #include "host/closed_loop.h"
 #include "report/run_data.h"
+#include "util/stop_flag.h"
 
 namespace afore::serve {
 
@@ -36,7 +37,7 @@ host::ClosedLoopOptions closed_loop_options(const ServeFlags& flags, const cli::
 // afore-serve replay of such a stream, whose header was read last. `report`: sees every record of the output and all
 // operations; may be null.
 void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWriter& out, report::RunData* report,
-                     const volatile int* interrupted);
+                     const StopFlag* interrupted);
 
 // Requests of a stream with their sequences, which are kept. Other lines pass: they have no part in the run.
 class RequestFeed {

@@ -173,7 +173,7 @@ class Run {
   std::vector<host::IncomingRequest> requests_;
   host::ServingLoopOptions serving_;
   RunOutput out_;
-  const volatile int* interrupted_;
+  const StopFlag* interrupted_;
   double cpu_share_ = 0, stretch_ = 1;
 };
 

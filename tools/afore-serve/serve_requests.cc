@@ -8,7 +8,7 @@
 namespace afore::serve {
 
 void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWriter& out, report::RunData* report,
-                     const volatile int* interrupted) {
+                     const StopFlag* interrupted) {
   const auto wants = [&](std::string_view kind) { return flags.only.empty() || flags.only == kind; };
   const auto emit = [&](const char* kind, const auto& record) {
     if (wants(kind)) out.write_line(wire::to_json(record));

@@ -51,7 +51,7 @@ class Kept {
 }  // namespace
 
 void record_endpoint(const AttachFlags& flags, RecordSink& out) {
-  const volatile int* interrupted = catch_interrupts();
+  const StopFlag* interrupted = catch_interrupts();
   http::RecordClient client(flags.url, flags.token_file.empty() ? "" : read_token(flags.token_file), interrupted);
   wire::RecordDecoder decoder(flags.url);
   Kept kept(flags, out);

@@ -23,7 +23,7 @@ int open_input(const std::string& path) {
 
 }  // namespace
 
-LogInput::LogInput(const std::string& path, Recover recover, const volatile int* stop)
+LogInput::LogInput(const std::string& path, Recover recover, const StopFlag* stop)
     : name_(path == "-" ? "stdin" : path),
       descriptor_(open_input(path)),
       stop_(stop),

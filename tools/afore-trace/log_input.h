@@ -3,13 +3,14 @@
 #include <string>
 
 #include "util/log/log_reader.h"
+#include "util/stop_flag.h"
 
 namespace afore::cli {
 
 class LogInput {
  public:
   // "-" is standard input. Error{io} when it cannot be opened.
-  LogInput(const std::string& path, Recover recover, const volatile int* stop = nullptr);
+  LogInput(const std::string& path, Recover recover, const StopFlag* stop = nullptr);
   ~LogInput();
   LogInput(const LogInput&) = delete;
   LogInput& operator=(const LogInput&) = delete;
@@ -23,7 +24,7 @@ class LogInput {
 
   std::string name_;
   int descriptor_;
-  const volatile int* stop_;
+  const StopFlag* stop_;
   LogReader reader_;
 };
 

@@ -156,7 +156,7 @@ void add_record_model_flags(CLI::App& app, RecordModelFlags& flags) {
 }
 
 void record_model(const RecordModelFlags& flags, RecordSink& out) {
-  const volatile int* interrupted = catch_interrupts();
+  const StopFlag* interrupted = catch_interrupts();
   const host::LoadedModel model(flags.model.empty() ? data_file("models/tiny") : std::filesystem::path(flags.model));
   const ModelSpec spec = nn::model_spec(model.config());
   PromptSource prompts(flags.prompts, model.tokenizer, model.config(), flags.steps > 0);

@@ -18,7 +18,7 @@ struct RepairOptions {
   std::string file, output;
 };
 
-void copy_lines(LogReader& from, LogWriter& to, const volatile int* stop) {
+void copy_lines(LogReader& from, LogWriter& to, const StopFlag* stop) {
   for (std::string_view lines; from.next(lines);) {
     for (std::size_t end; !lines.empty(); lines.remove_prefix(end + 1)) {
       end = lines.find('\n');
@@ -31,7 +31,7 @@ void copy_lines(LogReader& from, LogWriter& to, const volatile int* stop) {
 void run_repair(const RepairOptions& o) {
   if (!names_log(o.output)) throw Error(ErrorKind::usage, "-o " + o.output + ": a log has a name in .afl");
   check_can_publish(o.output, false, kOverwriteHint);
-  const volatile int* stop = catch_interrupts();
+  const StopFlag* stop = catch_interrupts();
   LogInput input(o.file, Recover::skip, stop);
   if (input.held())
     throw Error(ErrorKind::io, input.name() + ": a writer holds this log", "wait until it has ended, or stop it");

@@ -41,7 +41,7 @@ class Pace {
     return due_ > now;
   }
   // In slices, so that a raised `stop` (may be null) is seen soon.
-  void wait(const volatile int* stop) const {
+  void wait(const StopFlag* stop) const {
     while (Clock::now() < due_ && (stop == nullptr || *stop == 0))
       std::this_thread::sleep_until(std::min(due_, Clock::now() + std::chrono::milliseconds(200)));
   }

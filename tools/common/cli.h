@@ -10,6 +10,7 @@
 
 #include "core/cost_model.h"
 #include "core/model_spec.h"
+#include "util/stop_flag.h"
 
 namespace afore::cli {
 
@@ -56,7 +57,7 @@ std::string guess_at(const std::string& word, const std::vector<std::string>& ca
 
 // SIGINT, SIGTERM and SIGHUP (unless ignored) set the flag (to the signal's number) once; the second one ends the
 // process at once. Without this call a signal ends a filter quietly, as the shell expects.
-const volatile int* catch_interrupts();
+const StopFlag* catch_interrupts();
 // A first signal is how this command is asked to end: if it does, that is exit 0.
 void signals_end_well();
 // Sets the same flag after so many seconds, once, to end what would go on: no interruption, and no exit code of one.

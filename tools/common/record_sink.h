@@ -9,6 +9,7 @@
 #include "common/publish.h"
 #include "util/line_io.h"
 #include "util/log/log_writer.h"
+#include "util/stop_flag.h"
 
 namespace afore::cli {
 
@@ -36,13 +37,13 @@ class RecordSink {
   void finish();  // Error{io} when the data did not get out
 
   // Null where standard output is written: to be given to the reader of the input, so that a wait ends too.
-  const volatile int* interrupted() const { return interrupted_; }
+  const StopFlag* interrupted() const { return interrupted_; }
 
  private:
   std::unique_ptr<Unfinished> unfinished_;  // where text_ goes to a file
   std::unique_ptr<ByteWriter> text_;
   std::unique_ptr<LogWriter> log_;
-  const volatile int* interrupted_ = nullptr;
+  const StopFlag* interrupted_ = nullptr;
   Progress progress_;
 };
 

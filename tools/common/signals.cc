@@ -5,17 +5,19 @@
 #include "common/cli.h"
 #include "common/cli_internal.h"
 #include "common/publish.h"
+#include "common/ready_file.h"
 
 namespace afore::cli {
 
 namespace {
 
-volatile int g_signal = 0;
+StopFlag g_signal{0};
 bool g_signals_end_well = false;
 
 void on_signal(int signal) {
   if (g_signal != 0) {
     remove_unfinished();
+    remove_ready_file();
     _exit(128 + signal);
   }
   g_signal = signal;
@@ -27,7 +29,7 @@ void on_alarm(int signal) {
 
 }  // namespace
 
-int caught_signal() { return time_is_up() || g_signals_end_well ? 0 : g_signal; }
+int caught_signal() { return time_is_up() || g_signals_end_well ? 0 : g_signal.load(); }
 
 void signals_end_well() { g_signals_end_well = true; }
 
@@ -42,7 +44,7 @@ void limit_time(std::int64_t seconds) {
 
 bool time_is_up() { return g_signal == SIGALRM; }
 
-const volatile int* catch_interrupts() {
+const StopFlag* catch_interrupts() {
   struct sigaction action = {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);

@@ -1,5 +1,6 @@
 #pragma once
 // What a run of the actors on threads is given, and what it tells.
+#include <cstddef>
 #include <functional>
 #include <optional>
 
@@ -32,7 +33,8 @@ struct ThreadOptions {
   std::int64_t kv_budget_tokens = 0;  // of each attention worker
   int worker_threads = 1;             // cpu: that each worker computes with
   ThreadFaults faults{};
-  Nanos deadline_ns = 120'000'000'000;  // for any wait; then the run fails, naming what it waited for
+  std::optional<std::size_t> latency_sample{};  // as of pipeline::Latencies
+  Nanos deadline_ns = 120'000'000'000;          // for any wait; then the run fails, naming what it waited for
 };
 
 // In the order of the output stream; called by the thread that serves, when it waits. Every function may be empty.

@@ -85,3 +85,4 @@ code=0 && wait "$server" || code=$?
 server=''
 for pid in "${curls[@]}"; do wait "$pid" || true; done
 echo "exit $code"
+[[ ! -e ready ]] && echo 'and its ready file is gone'
