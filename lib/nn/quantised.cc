@@ -13,7 +13,7 @@ namespace {
 constexpr float kMostCode = 15;
 constexpr int kRanges = 9;  // 1, 0.95, … 0.6 of the values' own
 constexpr float kRangeStep = 0.05f;
-constexpr int kRefinements = 2;
+constexpr float kLeastScale = std::numeric_limits<float>::min();  // its inverse is finite
 
 float widen(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 std::uint16_t narrow(float value) { return round_to_bf16(std::bit_cast<std::uint32_t>(value)); }
@@ -42,17 +42,6 @@ void code(std::span<const float> values, std::uint16_t scale_bits, int zero, Cod
   out.error = error;
 }
 
-// The scale with the least squared error for the codes that are there.
-float best_scale(std::span<const float> values, const Coded& coded) {
-  double product = 0, square = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double steps = coded.codes[i] - coded.zero;
-    product += static_cast<double>(values[i]) * steps;
-    square += steps * steps;
-  }
-  return square > 0 ? static_cast<float>(product / square) : 0;
-}
-
 // Codes values of one group into `best`; `trial` is memory. The range includes 0, so that it has a zero point.
 void code_best(std::span<const float> values, Coded& best, Coded& trial) {
   best.error = std::numeric_limits<double>::infinity();
@@ -63,15 +52,10 @@ void code_best(std::span<const float> values, Coded& best, Coded& trial) {
   }
   for (int r = 0; r < kRanges; ++r) {
     const float share = 1 - kRangeStep * static_cast<float>(r);
-    const std::uint16_t scale = narrow(share * (high / kMostCode - low / kMostCode));
+    const float step = share * (high / kMostCode - low / kMostCode);
+    const std::uint16_t scale = step < kLeastScale ? 0 : narrow(step);
     const float zero = scale == 0 ? 0 : std::clamp(-low * share / widen(scale), 0.0f, kMostCode);
     code(values, scale, static_cast<int>(zero + 0.5f), trial);
-    if (trial.error < best.error) std::swap(best, trial);
-  }
-  for (int i = 0; i < kRefinements; ++i) {
-    const float scale = best_scale(values, best);
-    if (!(scale > 0)) return;
-    code(values, narrow(scale), best.zero, trial);
     if (trial.error < best.error) std::swap(best, trial);
   }
 }

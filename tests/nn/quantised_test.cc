@@ -110,11 +110,12 @@ TEST(Quantised, AnyShapeAndOddGroupsAtTheEnd) {
 }
 
 TEST(Quantised, GroupsOfOneValueOrOneSign) {
-  const double values[] = {0, 0.5, -0.5, 3, -7e30, 1e-30};
+  const double values[] = {0, 0.5, -0.5, 3, -7e30, 1e-30, 1e-38, -1e-40};
   for (const double value : values) {
     const Rows rows(2 * 64, narrow(value));
     const Rows back = unpack(quantise(rows, 2, 64, 64));
-    for (const std::uint16_t got : back) EXPECT_NEAR(widen(got), widen(rows[0]), std::abs(value) / 200) << value;
+    for (const std::uint16_t got : back)
+      EXPECT_NEAR(widen(got), widen(rows[0]), std::max(std::abs(value) / 200, 1.1e-38)) << value;
   }
   Rows positive = normal_rows(4, 128);
   for (std::uint16_t& value : positive) value &= 0x7FFF;

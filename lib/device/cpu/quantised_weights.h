@@ -17,7 +17,8 @@ void unpack(const nn::QuantisedMatrix& matrix, std::byte* out);
 
 class QuantisedWeights {
  public:
-  static constexpr int kGroup = 128;
+  // With 128 a replica of the bundled model is 0.5% of the model smaller, and its recall 0.3 points lower.
+  static constexpr int kGroup = 64;
 
   // Of all that a step reads up to its last gate: what lies behind that is left out. `pool` may be null, here and
   // below.

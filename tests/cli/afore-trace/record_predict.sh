@@ -37,7 +37,7 @@ afore-plan --workers 4 --tile-tokens 8 --cost cpu both > planned
 afore-plan verify -q planned > /dev/null && diff <(grep '"kind":"prediction"' both) <(grep '"kind":"prediction"' planned) && echo passed
 "${record[@]}" --predict replica -o predicted.afl
 afore-trace check -q predicted.afl | head -n 1 | sed -E 's/[0-9]+ (bytes|frames)/N \1/g'
-for wrong in '--predict oracle' '--predict gate,' 'stream --predict gate'; do
+for wrong in '--predict oracle' 'stream --predict gate'; do
   # shellcheck disable=SC2086
   afore-trace record $wrong 2>&1 > out || echo "= $?, $(wc -c < out) bytes"
 done
