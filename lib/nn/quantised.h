@@ -1,7 +1,7 @@
 #pragma once
 // Matrices in 4 bits. Each output (row) keeps a scale and a zero point for every `group` of consecutive inputs:
-// value = (code - zero) * scale, rounded to bf16. Codes are round-to-nearest; of the values' own range and some that are
-// narrower a group takes the one with the least squared error.
+// value = (code - zero) * scale, rounded to bf16. Codes are round-to-nearest; of the values' own range and some that
+// are narrower a group takes the one with the least squared error.
 //
 // Rows lie in panels of kQuantisedPanel, side by side, so that a panel is unpacked by vectors of rows.
 #include <cstdint>
