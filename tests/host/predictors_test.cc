@@ -26,7 +26,8 @@ ModelRun chunked_run(std::uint64_t seed, std::int64_t requests) {
   Draw draw(seed);
   std::vector<IncomingRequest> list;
   for (std::int64_t i = 0; i < requests; ++i)
-    list.push_back(ask("r" + std::to_string(i), words(draw, 20 + static_cast<std::size_t>(draw(60))), 6, 7 + i));
+    list.push_back(
+        ask(std::string(1, 'r') + std::to_string(i), words(draw, 20 + static_cast<std::size_t>(draw(60))), 6, 7 + i));
   ModelRun run = plain_run(std::move(list));
   run.serving.serving.max_num_seqs = 3;             // others wait, and take their pages
   run.serving.serving.max_num_batched_tokens = 24;  // prompts go in pieces
