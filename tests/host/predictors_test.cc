@@ -93,11 +93,10 @@ std::shared_ptr<const nn::Model> tiny() {
   return model;
 }
 
-// The model whose matrices are what a replica's become when they are unpacked: it computes the same.
+// A model whose matrices are what its replica's become when they are unpacked: it computes the same.
 class Unpacked {
  public:
-  static nn::Model model() {
-    nn::Model model = *tiny();
+  static nn::Model of(nn::Model model) {
     const auto memory = std::make_shared<Unpacked>();
     for (nn::LayerTensors& layer : model.tensors.layers) {
       for (nn::Tensor* matrix : {&layer.q, &layer.k, &layer.v, &layer.o}) memory->replace(*matrix);
@@ -105,7 +104,7 @@ class Unpacked {
       if (layer.shared) memory->replace(*layer.shared);
       for (nn::MlpTensors& expert : layer.experts) memory->replace(expert);
     }
-    model.memory = memory;
+    memory->original_ = std::exchange(model.memory, memory);
     return model;
   }
 
@@ -121,11 +120,12 @@ class Unpacked {
     matrix.dtype = nn::Dtype::bf16;
     matrix.bytes = std::as_bytes(std::span(values_.back()));
   }
+  std::shared_ptr<const void> original_;
   std::deque<std::vector<std::uint16_t>> values_;
 };
 
 TEST(Replica, OfAModelWithItsOwnWeightsIsNeverWrong) {
-  const LoadedModel model(Unpacked::model(), AFORE_SOURCE_DIR "/models/tiny");
+  const LoadedModel model(Unpacked::of(*tiny()), AFORE_SOURCE_DIR "/models/tiny");
   for (const device::cpu::Isa isa : isas()) {
     ModelRun run = chunked_run(1, 8);
     run.threads.isa = isa;
@@ -138,6 +138,29 @@ TEST(Replica, OfAModelWithItsOwnWeightsIsNeverWrong) {
       EXPECT_EQ(p.after_layer, kAbsent);
     }
     EXPECT_EQ(told.late, 0);
+  }
+}
+
+// Without shared experts, with dense layers between, biases, groups of experts, and matrices that fill no panel.
+TEST(Replica, OfOtherArchitecturesIsNeverWrongEither) {
+  for (const char* name : {"qwen3-moe", "qwen3-moe-dense", "mixtral", "glm4-moe", "glm4-moe-tied"}) {
+    SCOPED_TRACE(name);
+    const nn::Model stored = nn::open_model(std::string(AFORE_SOURCE_DIR "/tests/reference/") + name);
+    const LoadedModel model(Unpacked::of(stored), AFORE_SOURCE_DIR "/models/tiny");
+    Draw draw(9);
+    std::vector<IncomingRequest> requests;
+    for (int i = 0; i < 4; ++i) {
+      std::vector<int> ids;
+      for (int t = 0; t < 10 + i; ++t) ids.push_back(static_cast<int>(draw(stored.config.vocab)));
+      requests.push_back(ask(std::string(1, static_cast<char>('a' + i)), std::move(ids), 5, 1));
+    }
+    ModelRun run = plain_run(std::move(requests));
+    run.serving.layers = nn::model_spec(stored.config).moe_layers.size();
+    Replica replica(stored, run.threads.isa, nullptr, pages_of(run), true);
+    const Told told = record(model, run, {&replica});
+    ASSERT_EQ(told.predictions.size(), told.truth.size());
+    for (const Prediction& p : told.predictions)
+      ASSERT_EQ(p.experts, told.truth_of(p.target)) << "step " << p.target.step << " layer " << p.target.layer;
   }
 }
 
