@@ -24,8 +24,9 @@ ModelPredictors::ModelPredictors(const std::vector<std::string>& names, const ho
   // They compute between the model's own operations, so its threads are idle then.
   const auto pool = options.threads > 1 ? std::make_shared<device::cpu::ThreadPool>(options.threads) : nullptr;
   if (predicts_with_replica(names)) {
-    replica_ = std::make_unique<host::Replica>(model.model, options.isa, pool,
-                                               options.kv_budget_tokens / device::kPageTokens, options.routing);
+    replica_ = std::make_unique<host::Replica>(
+        model.model, options.isa, pool, options.kv_budget_tokens / device::kPageTokens * options.attention_workers,
+        options.routing);
     const auto whole = static_cast<double>(nn::stored_bytes(model.model.tensors));
     const auto bytes = static_cast<double>(replica_->weight_bytes());
     note(fmt::format("the replica has {:.1f} MiB of weights, {:.1f}% of the model's", bytes / (1 << 20),
