@@ -215,6 +215,7 @@ _afore_trace() {
     'replay:-o' | 'replay:--output' | 'replay:--interval-ms' | 'replay:--speed' | 'replay:--top-k') ;;
     'record:--fsync') words='none interval frame' ;;
     'record:--recover') words='strict tail skip' ;;
+    'record:--predict') words='gate replica' ;;
     'record:--isa') words='auto avx512bf16 avx2 scalar' ;;
     'record:--workload') words='conversation documents code math mixed' ;;
     'record:-o' | 'record:--output' | 'record:--roll-bytes' | 'record:--top-k' | 'record:--attach' | 'record:--token-file' | 'record:--model' | 'record:--microbatches' | 'record:--max-concurrency' | 'record:--max-num-batched-tokens' | 'record:--steps' | 'record:--warmup-steps' | 'record:--threads' | 'record:--prompt' | 'record:--prompts' | 'record:--trace' | 'record:--rate-scale' | 'record:--num-prompts' | 'record:--max-tokens' | 'record:--temperature' | 'record:--top-p' | 'record:--seed' | 'record:--stop') ;;
@@ -232,7 +233,7 @@ _afore_trace() {
         'compare') words='-h --help --recover --max-mape --metrics --json -q --quiet' ;;
         'head') words='-h --help -o --output --recover -n --targets --top-k -q --quiet' ;;
         'replay') words='-h --help -o --output --recover --interval-ms --speed --top-k -q --quiet' ;;
-        'record') words='-h --help -o --output --fsync --roll-bytes --recover --top-k --attach --token-file --model --microbatches --max-concurrency --max-num-batched-tokens --steps --warmup-steps --routing --isa --threads --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos -q --quiet' ;;
+        'record') words='-h --help -o --output --fsync --roll-bytes --recover --top-k --attach --token-file --model --microbatches --max-concurrency --max-num-batched-tokens --steps --warmup-steps --routing --predict --isa --threads --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos -q --quiet' ;;
         'check') words='-h --help --json -q --quiet' ;;
         'repair') words='-h --help -o --output -q --quiet' ;;
         'merge') words='-h --help -o --output --recover -q --quiet' ;;

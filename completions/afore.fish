@@ -544,6 +544,7 @@ complete -c afore-trace -n '__fish_seen_subcommand_from record' -l max-num-batch
 complete -c afore-trace -n '__fish_seen_subcommand_from record' -l steps -r -d 'Stop after so many steps; until then prompts repeat, unless --num-prompts says how many requests there are (default: to the end of all requests)'
 complete -c afore-trace -n '__fish_seen_subcommand_from record' -l warmup-steps -r -d 'First steps that are marked as warm-up, and left out of metrics'
 complete -c afore-trace -n '__fish_seen_subcommand_from record' -l routing -d 'Also each token\'s experts and their weights'
+complete -c afore-trace -n '__fish_seen_subcommand_from record' -l predict -x -a 'gate replica' -d 'Also what is guessed of demand ahead, by the next layer\'s gate asked a layer early, or by a 4-bit copy of the model that runs first; repeatable'
 complete -c afore-trace -n '__fish_seen_subcommand_from record' -l isa -x -a 'auto avx512bf16 avx2 scalar' -d 'Instruction set'
 complete -c afore-trace -n '__fish_seen_subcommand_from record' -l threads -r -d 'Threads to compute with; the output does not depend on it (default: one per core)'
 complete -c afore-trace -n '__fish_seen_subcommand_from record' -l prompt -r -d 'A prompt; repeatable'

@@ -59,6 +59,8 @@ void Monolith::begin_step(std::int64_t step, int microbatch, const batch::Servin
   mine.record = record;
   mine.phase = phase;
   side_.begin(mine.state);
+  if (sink_)
+    for (Predictor* predictor : options_.predictors) predictor->at_step(mine.state, step, microbatch, mine.predictions);
   to_gate(microbatch, moe_layers_[0]);
 }
 
@@ -79,12 +81,14 @@ void Monolith::to_gate(int microbatch, int layer) {
   demand.counts = mine.state.counts;
   std::optional<Routing> routing;
   if (options_.routing) routing = routing_of(demand.target, mine.state, model_.config().gate.top_k);
+  for (Predictor* predictor : options_.predictors) predictor->at_gate(mine.state, demand.target, mine.predictions);
   std::optional<Batch> batch;
   if (layer == moe_layers_[0]) batch = mine.record;
   const std::int64_t step = demand.target.step;
   output_.add(step, std::move(batch),
-              [this, demand = std::move(demand), routing = std::move(routing)](const Batch* final_batch) {
-                sink_(final_batch, demand, routing ? &*routing : nullptr);
+              [this, predictions = std::exchange(mine.predictions, {}), demand = std::move(demand),
+               routing = std::move(routing)](const Batch* final_batch) {
+                sink_(final_batch, predictions, demand, routing ? &*routing : nullptr);
               });
 }
 

@@ -3,6 +3,7 @@
 // routing is recorded. Its clock counts steps, a millisecond each, so that a run is the same whenever it is made.
 #include "device/cpu/expert_side.h"
 #include "host/model_runner.h"
+#include "host/predictor.h"
 
 namespace afore::host {
 
@@ -12,12 +13,14 @@ struct MonolithOptions {
   int attention_workers = 1;          // whose parts all run here
   int threads = 1;
   device::cpu::Isa isa = device::cpu::Isa::scalar;
-  bool wall_clock = false;  // now() is the time since the start
-  bool routing = false;     // the sink's records have it
+  bool wall_clock = false;               // now() is the time since the start
+  bool routing = false;                  // the sink's records have it
+  std::vector<Predictor*> predictors{};  // asked in this order; they outlive the run
 };
 
-// In the order of a stream. May be empty.
-using MonolithSink = std::function<void(const Batch* batch, const Demand& demand, const Routing* routing)>;
+// In the order of a stream: predictions stand between batch and demand. May be empty.
+using MonolithSink = std::function<void(const Batch* batch, std::span<const Prediction> predictions,
+                                        const Demand& demand, const Routing* routing)>;
 
 class Monolith final : public ModelRunner {
  public:
@@ -43,7 +46,8 @@ class Monolith final : public ModelRunner {
     device::cpu::StepState state;
     Batch record;
     Phase phase = Phase::decode;
-    int layer = -1;  // MoE layer whose gate was last
+    int layer = -1;                       // MoE layer whose gate was last
+    std::vector<Prediction> predictions;  // that stand ahead of its next demand
   };
   void to_gate(int microbatch, int layer);
   void experts(Microbatch& mine);

@@ -92,7 +92,29 @@ class Binder {
   const ModelConfig& config_;
 };
 
+std::int64_t bytes_of(const Tensor& tensor) { return std::ssize(tensor.bytes); }
+std::int64_t bytes_of(const std::optional<Tensor>& tensor) { return tensor ? bytes_of(*tensor) : 0; }
+std::int64_t bytes_of(const MlpTensors& mlp) { return bytes_of(mlp.gate) + bytes_of(mlp.up) + bytes_of(mlp.down); }
+std::int64_t bytes_of(const std::optional<MlpTensors>& mlp) { return mlp ? bytes_of(*mlp) : 0; }
+
 }  // namespace
+
+std::int64_t small_bytes(const LayerTensors& layer) {
+  return bytes_of(layer.input_norm) + bytes_of(layer.post_attention_norm) + bytes_of(layer.q_bias) +
+         bytes_of(layer.k_bias) + bytes_of(layer.v_bias) + bytes_of(layer.q_norm) + bytes_of(layer.k_norm) +
+         bytes_of(layer.gate) + bytes_of(layer.gate_bias);
+}
+
+std::int64_t stored_bytes(const ModelTensors& model) {
+  std::int64_t bytes = bytes_of(model.embed) + bytes_of(model.final_norm);
+  if (model.lm_head.bytes.data() != model.embed.bytes.data()) bytes += bytes_of(model.lm_head);
+  for (const LayerTensors& layer : model.layers) {
+    bytes += small_bytes(layer) + bytes_of(layer.q) + bytes_of(layer.k) + bytes_of(layer.v) + bytes_of(layer.o) +
+             bytes_of(layer.dense) + bytes_of(layer.shared);
+    for (const MlpTensors& expert : layer.experts) bytes += bytes_of(expert);
+  }
+  return bytes;
+}
 
 ModelTensors bind_tensors(const FindTensor& find, const ModelConfig& config) { return Binder(find, config).bind(); }
 

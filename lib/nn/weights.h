@@ -36,6 +36,11 @@ struct ModelTensors {
   std::vector<LayerTensors> layers;
 };
 
+// As stored, of all of them; a tied head counts once.
+std::int64_t stored_bytes(const ModelTensors& model);
+// Of what is no large matrix: norms, biases and the gate.
+std::int64_t small_bytes(const LayerTensors& layer);
+
 // The tensor of a name, with that shape; Error when there is none.
 using FindTensor = std::function<Tensor(const std::string& name, std::span<const std::int64_t> shape)>;
 ModelTensors bind_tensors(const FindTensor& find, const ModelConfig& config);

@@ -133,7 +133,7 @@ class Run {
     options.wall_clock = true;
     host::MonolithSink sink;
     if (out_.records())
-      sink = [this](const Batch* batch, const Demand& demand, const Routing*) {
+      sink = [this](const Batch* batch, std::span<const Prediction>, const Demand& demand, const Routing*) {
         if (batch != nullptr) {
           Batch split_evenly = *batch;  // by whoever has attention workers
           split_evenly.per_attention_worker.clear();

@@ -11,6 +11,7 @@
 #include "host/finite_requests.h"
 #include "host/monolith.h"
 #include "migrate/arena.h"
+#include "model_predictors.h"
 #include "stream_out.h"
 #include "util/error.h"
 #include "wire/wire.h"
@@ -31,12 +32,13 @@ int threads_of(const RecordModelFlags& flags) {
 
 // Room for the largest request in every place, so that what runs depends on the flags and not on the machine's memory.
 std::int64_t kv_budget_tokens(const std::vector<host::IncomingRequest>& requests, std::int64_t places,
-                              const ModelSpec& model) {
+                              const ModelSpec& model, int caches) {
   std::int64_t largest = 0;
   for (const host::IncomingRequest& request : requests)
     largest = std::max(largest, request.record.prompt_tokens + request.record.output_tokens);
   const std::int64_t tokens = ceil_div(largest, batch::kKvBlockTokens) * batch::kKvBlockTokens * places;
-  const double bytes = static_cast<double>(tokens) * static_cast<double>(model.kv_bytes_per_token * model.layers);
+  const double bytes =
+      static_cast<double>(tokens) * static_cast<double>(model.kv_bytes_per_token * model.layers) * caches;
   if (bytes > static_cast<double>(migrate::available_memory_bytes()))
     throw Error(ErrorKind::io,
                 fmt::format("{} live requests of up to {} tokens need {:.1f} GiB of cache, more than there is memory",
@@ -66,7 +68,7 @@ class Stream {
   Stream(RecordSink& out, std::int64_t warmup_steps, std::int64_t steps, std::size_t requests)
       : out_(out), warmup_steps_(warmup_steps), steps_(steps), requests_(static_cast<std::int64_t>(requests)) {}
 
-  void target(const Batch* with, Demand demand, const Routing* routing) {
+  void target(const Batch* with, std::span<const Prediction> predictions, Demand demand, const Routing* routing) {
     if (demand.target.step != step_) {
       put_ended();
       ended_.swap(ending_);
@@ -80,6 +82,7 @@ class Stream {
       batch.per_attention_worker.clear();  // whoever plans the stream has attention workers, and splits evenly
       out_.write_line(wire::to_json(batch));
     }
+    for (const Prediction& prediction : predictions) out_.write_line(wire::to_json(prediction));
     out_.write_line(wire::to_json(demand));
     if (routing != nullptr) out_.write_line(wire::to_json(*routing));
   }
@@ -147,6 +150,11 @@ void add_record_model_flags(CLI::App& app, RecordModelFlags& flags) {
   options.push_back(add_int(app, "--warmup-steps", flags.warmup_steps,
                             "First steps that are marked as warm-up, and left out of metrics", 0, 1'000'000'000));
   options.push_back(app.add_flag("--routing", flags.routing, "Also each token's experts and their weights"));
+  options.push_back(
+      add_choices(app, "--predict", flags.predict,
+                  "Also what is guessed of demand ahead, by the next layer's gate asked a layer early, or "
+                  "by a 4-bit copy of the model that runs first; repeatable",
+                  {"gate", "replica"}));
   options.push_back(add_choice(app, "--isa", flags.isa, "Instruction set", {"auto", "avx512bf16", "avx2", "scalar"}));
   options.push_back(add_int(app, "--threads", flags.threads,
                             "Threads to compute with; the output does not depend on it (default: one per core)", 1, 256)
@@ -163,17 +171,20 @@ void record_model(const RecordModelFlags& flags, RecordSink& out) {
 
   host::MonolithOptions options;
   options.microbatches = static_cast<int>(flags.microbatches);
-  options.kv_budget_tokens = kv_budget_tokens(prompts.requests(), flags.max_concurrency, spec);
+  options.kv_budget_tokens =
+      kv_budget_tokens(prompts.requests(), flags.max_concurrency, spec, predicts_with_replica(flags.predict) ? 2 : 1);
   options.threads = threads_of(flags);
   options.isa = isa_of(flags);
   options.routing = flags.routing;
   const host::ServingLoopOptions serving = loop_options(flags, options.kv_budget_tokens, spec.moe_layers.size());
 
+  const ModelPredictors predictors(flags.predict, model, options);
+  options.predictors = predictors.all();
   Stream stream(out, flags.warmup_steps, flags.steps, prompts.requests().size());
-  host::Monolith runner(
-      model, options,
-      [&](const Batch* batch, const Demand& demand, const Routing* routing) { stream.target(batch, demand, routing); },
-      {});
+  host::Monolith runner(model, options,
+                        [&](const Batch* batch, std::span<const Prediction> predictions, const Demand& demand,
+                            const Routing* routing) { stream.target(batch, predictions, demand, routing); },
+                        {});
   write_header(out, make_header("recorded", static_cast<std::uint64_t>(flags.prompts.seed), spec, flags.microbatches),
                workload_of(flags, prompts.requests().size()));
   host::ServingLoop loop(serving, runner, [&](const Completion& completion) { stream.completion(completion); });

@@ -69,6 +69,9 @@ CLI::Option* add_int(CLI::App& app, const std::string& flags, std::int64_t& valu
                      std::int64_t min = 0, std::int64_t max = std::numeric_limits<std::int64_t>::max());
 CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& value, const std::string& help,
                         const std::vector<std::string>& choices);
+// Some of them: repeatable, and a list with commas.
+CLI::Option* add_choices(CLI::App& app, const std::string& flags, std::vector<std::string>& values,
+                         const std::string& help, const std::vector<std::string>& choices);
 // Sizes with KiB/MiB/GiB (and K/M/G as powers of two), as nccl-tests take them.
 std::int64_t parse_bytes(const std::string& text, const std::string& flag);  // Error{usage}
 // "50-64,70" -> sorted unique list. Error{usage}

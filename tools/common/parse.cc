@@ -71,6 +71,15 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& va
       ->capture_default_str();
 }
 
+CLI::Option* add_choices(CLI::App& app, const std::string& flags, std::vector<std::string>& values,
+                         const std::string& help, const std::vector<std::string>& choices) {
+  return app.add_option(flags, values, help)
+      ->type_name(choice_type(choices))
+      ->check(choice_validator(choices))
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
 void add_choice_callback(CLI::App& app, const std::string& flag, const std::vector<std::string>& choices,
                          const std::function<void(const std::string&)>& then) {
   app.add_option_function<std::string>(flag, then)

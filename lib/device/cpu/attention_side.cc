@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "device/cpu/finite.h"
 #include "device/cpu/gate.h"
 #include "device/cpu/sample.h"
 #include "device/cpu/thread_pool.h"
@@ -19,15 +20,6 @@ void add(const std::vector<float>& from, std::vector<float>& to, std::size_t n) 
 
 StepState& state(Step& step) { return static_cast<StepState&>(step); }
 
-// Weights that are finite one by one may still overflow together; what follows would be noise that looks like text.
-void check_finite(const float* values, std::int64_t n, const std::string& what) {
-  float sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += values[i] * 0.0f;
-  if (sum != 0)
-    throw Error(ErrorKind::data, what + " of a token are not finite: the model's weights overflow",
-                "check the checkpoint");
-}
-
 }  // namespace
 
 AttentionSide::AttentionSide(const Kernels& kernels, const AttentionWeights& weights, const RotaryTable& rotary,
@@ -39,7 +31,8 @@ AttentionSide::AttentionSide(const Kernels& kernels, const AttentionWeights& wei
       cache_(shape_, weights.config.layers, kv_pages),
       mode_(mode),
       ffn_workers_(ffn_workers),
-      pool_(std::move(pool)) {
+      pool_(std::move(pool)),
+      gate_(kernels, weights, pool_) {
   for (int i = 0; i < (pool_ ? pool_->threads() : 1); ++i) thread_scratch_.push_back(std::make_unique<Scratch>());
 }
 
@@ -160,16 +153,7 @@ Ticket AttentionSide::to_gate(Step& base, int layer) {
   dense_layers(step, layer);
   attention(step, layer);
   step.next_layer = layer + 1;
-  gate_logits_.resize(static_cast<std::size_t>(rows * gate.experts));
-  kernels_.matmul(step.x.data(), weights_.config.hidden, rows, weights_.gate(layer), gate_logits_.data(), gate.experts,
-                  scratch_, pool_.get());
-  check_finite(gate_logits_.data(), rows * gate.experts, "the gate's logits in layer " + std::to_string(layer));
-  step.experts.resize(static_cast<std::size_t>(rows * gate.top_k));
-  step.weights.resize(step.experts.size());
-  for (std::int64_t t = 0; t < rows; ++t)
-    gate_token(gate, std::span(gate_logits_).subspan(t * gate.experts, gate.experts), weights_.layers[layer].gate_bias,
-               std::span(step.experts).subspan(t * gate.top_k, gate.top_k),
-               std::span(step.weights).subspan(t * gate.top_k, gate.top_k));
+  gate_.choose(layer, step.x.data(), rows, step.experts, step.weights);
   gate_tokens_ += rows;
   step.sort_by_expert(gate.experts);
   if (weights_.config.shared_intermediate > 0) mlp(step, layer, step.shared);

@@ -7,6 +7,7 @@
 
 #include "device/cpu/attention.h"
 #include "device/cpu/kv_cache.h"
+#include "device/cpu/layer_gate.h"
 #include "device/cpu/step_state.h"
 #include "device/cpu/weights.h"
 #include "device/device.h"
@@ -48,9 +49,10 @@ class AttentionSide final : public Attention {
   Combine mode_;
   int ffn_workers_;
   std::shared_ptr<ThreadPool> pool_;
+  LayerGate gate_;
   Scratch scratch_;
   std::vector<std::unique_ptr<Scratch>> thread_scratch_;
-  std::vector<float> qkv_, attended_, gate_logits_, logits_, last_;
+  std::vector<float> qkv_, attended_, logits_, last_;
   std::vector<const float*> in_rows_;
   std::vector<float*> out_rows_;
   std::vector<std::pair<const Slice*, std::int64_t>> places_;  // by token: its slice and position

@@ -34,14 +34,23 @@ void append_bias(const nn::Tensor& tensor, std::vector<float>& bias) {
   bias.insert(bias.end(), part.begin(), part.end());
 }
 
-AttentionLayer attention_layer(const nn::LayerTensors& from, const ExpertShape& mlp_shape) {
+void pack_matrices(const nn::LayerTensors& from, const ExpertShape& mlp_shape, AttentionLayer& layer) {
+  layer.qkv = packed({&from.q, &from.k, &from.v});
+  layer.o = packed({&from.o});
+  const std::optional<nn::MlpTensors>& mlp = from.dense ? from.dense : from.shared;
+  if (mlp) {
+    layer.mlp = Block(mlp_shape.bytes());
+    load_mlp(*mlp, mlp_shape, layer.mlp.data());
+  }
+}
+
+// Without what pack_matrices() adds.
+AttentionLayer attention_layer(const nn::LayerTensors& from) {
   AttentionLayer layer;
   layer.input_norm = floats(from.input_norm);
   layer.post_attention_norm = floats(from.post_attention_norm);
   if (from.q_norm) layer.q_norm = floats(*from.q_norm);
   if (from.k_norm) layer.k_norm = floats(*from.k_norm);
-  layer.qkv = packed({&from.q, &from.k, &from.v});
-  layer.o = packed({&from.o});
   if (from.q_bias) {
     append_bias(*from.q_bias, layer.qkv_bias);
     append_bias(*from.k_bias, layer.qkv_bias);
@@ -49,11 +58,6 @@ AttentionLayer attention_layer(const nn::LayerTensors& from, const ExpertShape& 
   }
   if (from.gate) layer.gate = packed({&*from.gate});
   if (from.gate_bias) layer.gate_bias = floats(*from.gate_bias);
-  const std::optional<nn::MlpTensors>& mlp = from.dense ? from.dense : from.shared;
-  if (mlp) {
-    layer.mlp = Block(mlp_shape.bytes());
-    load_mlp(*mlp, mlp_shape, layer.mlp.data());
-  }
   return layer;
 }
 
@@ -76,13 +80,15 @@ void load_mlp(const nn::MlpTensors& tensors, const ExpertShape& shape, std::byte
   put(tensors.down, shape.down(out));
 }
 
-AttentionWeights::AttentionWeights(const nn::Model& model) : config(model.config) {
+AttentionWeights::AttentionWeights(const nn::Model& model, Matrices matrices) : config(model.config) {
   const nn::ModelTensors& tensors = model.tensors;
   append_rows(tensors.embed, embed);
   final_norm = floats(tensors.final_norm);
+  for (const nn::LayerTensors& layer : tensors.layers) layers.push_back(attention_layer(layer));
+  if (matrices == Matrices::left_out) return;
   lm_head = packed({&tensors.lm_head});
   for (std::size_t i = 0; i < tensors.layers.size(); ++i)
-    layers.push_back(attention_layer(tensors.layers[i], mlp_shape(static_cast<int>(i))));
+    pack_matrices(tensors.layers[i], mlp_shape(static_cast<int>(i)), layers[i]);
 }
 
 Packed AttentionWeights::qkv(int layer) const {

@@ -41,7 +41,9 @@ struct AttentionLayer {
 };
 
 struct AttentionWeights {
-  explicit AttentionWeights(const nn::Model& model);
+  // left_out: qkv, o and mlp of each layer are empty, for who fills them in before they are read; and there is no head.
+  enum class Matrices { packed, left_out };
+  explicit AttentionWeights(const nn::Model& model, Matrices matrices = Matrices::packed);
 
   nn::ModelConfig config;
   std::vector<std::uint16_t> embed;  // [vocab][hidden] bf16
