@@ -57,7 +57,7 @@ bool may_lose(const Facts& facts) {
 
 bool keeps_off(const Facts& facts) {
   const std::string& policy = facts.planner.policy;
-  return policy == "afore" || policy == "paper" || policy == "split";
+  return policy == "afore" || policy == "paper" || policy == "split" || policy == "director" || policy == "annealing";
 }
 
 void check_timing(const Facts& facts, const Plan& plan) {

@@ -22,6 +22,12 @@ struct OpenSlot {
   int holds = kNoExpert;  // a replica that this target could use
   bool empty = false;     // nothing stands there; a slot may be full of what this target has no use for
   std::int64_t last_used = -1;
+  // Which of two a copy takes: an empty one, one of no use to the target, the least recently used.
+  bool before(const OpenSlot& other) const {
+    if (empty != other.empty) return empty;
+    if ((holds == kNoExpert) != (other.holds == kNoExpert)) return holds == kNoExpert;
+    return last_used < other.last_used;
+  }
 };
 
 // Rows that reach a worker, priced. row_ns = 0: communication is free. Where attention workers are the same devices as

@@ -42,15 +42,11 @@ void Layout::set(int slot, int expert) {
 }
 
 int Layout::slot_for(int worker) const {
-  const auto open = instance_->open_on(worker);
-  const int first = instance_->first_open(worker);
-  const auto key = [&](int i) {
-    return std::pair(open[i].empty ? 0 : open[i].holds == kNoExpert ? 1 : 2, open[i].last_used);
-  };
+  const auto open = instance_->open();
   int best = -1;
-  for (int i = 0; i < static_cast<int>(open.size()); ++i)
-    if (!is_copy(first + i) && (best < 0 || key(i) < key(best))) best = i;
-  return best < 0 ? -1 : first + best;
+  for (int i = instance_->first_open(worker); i < instance_->first_open(worker + 1); ++i)
+    if (!is_copy(i) && (best < 0 || open[i].before(open[best]))) best = i;
+  return best;
 }
 
 void Evaluator::reset(const Instance& instance) {

@@ -93,6 +93,30 @@ void Rounding::repair(Layout& layout, std::int64_t floor) {
   }
 }
 
+void Rounding::walk(std::span<const Wish> wishes, int changes, std::int64_t floor, Rng& rng, Layout& layout) {
+  const Instance& in = *instance_;
+  if (in.copies() == 0) return;
+  std::int64_t now = evaluator_->sketch(layout);
+  for (int i = 0; i < changes && now > floor; ++i) {
+    int slot = -1, expert = kNoExpert;
+    if (!wishes.empty() && rng.below(2) == 0) {
+      const Wish& wish = wishes[rng.below(wishes.size())];
+      const auto there = in.open_on(wish.worker).size();
+      slot = in.first_open(wish.worker) + static_cast<int>(rng.below(there));
+      expert = wish.expert;
+    } else {
+      slot = static_cast<int>(rng.below(in.open().size()));
+      if (!layout.is_copy(slot) || rng.below(4) > 0) expert = in.active()[rng.below(in.active().size())];
+    }
+    if (expert != kNoExpert && !layout.can_set(slot, expert)) continue;
+    const int before = layout.is_copy(slot) ? layout.held(slot) : kNoExpert;
+    layout.set(slot, expert);
+    const std::int64_t next = evaluator_->sketch(layout);
+    if (next > now) layout.set(slot, before);
+    else now = next;
+  }
+}
+
 void Rounding::thin(Layout& layout, std::int64_t objective) {
   for (int slot = 0; slot < static_cast<int>(layout.held().size()); ++slot) {
     if (!layout.is_copy(slot)) continue;

@@ -20,6 +20,8 @@ class Rounding {
   // Single copies, into open slots or in place of other copies, each the best that can be made off the busiest worker,
   // while they lower (largest load, work above the mean). Stops at `floor`.
   void repair(Layout& layout, std::int64_t floor);
+  // Random changes of one slot, kept unless they raise the objective: half of them what the relaxation wished for.
+  void walk(std::span<const Wish> wishes, int changes, std::int64_t floor, Rng& rng, Layout& layout);
   // Takes back copies, the least used first, as long as the best split stays at `objective` or below.
   void thin(Layout& layout, std::int64_t objective);
 

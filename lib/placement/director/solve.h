@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "placement/director/coactivation.h"
+#include "placement/director/emit.h"
 #include "placement/director/instance.h"
 #include "placement/director/layout.h"
 #include "placement/director/relaxation.h"
@@ -21,18 +22,9 @@ struct Options {
   std::uint64_t seed = 0;  // with the target
   int targets = 24;        // linear programs solved at most
   int draws = 4;           // roundings per feasible target
+  int changes = 300;       // tried on each
   // Decides between plans that are equal otherwise; may be null. Outlives the call.
   const Coactivation* together = nullptr;
-};
-
-struct Solution {
-  std::vector<Copy> copies;           // in execution order; into empty slots first, then over what is least recently used
-  std::vector<TileShare> assignment;  // over the placement after the copies
-  Nanos objective_ns = 0;             // with c0
-  Nanos bound_ns = 0;                 // no plan within the limits has a lower objective
-  Nanos standing_ns = 0;              // of the best split without copies; never below objective_ns
-  int programs = 0;
-  double ratio() const;  // objective over bound, 1 where there is nothing to do
 };
 
 class Solver {
@@ -44,8 +36,6 @@ class Solver {
   void search(const Options& options);
   bool try_target(std::int64_t target, const Options& options, Rng& rng);
   void consider(const Layout& layout, const Options& options);
-  void finish(const Options& options, Solution& solution);
-  Nanos objective_of(const LayerPlacement& after, std::span<const TileShare> assignment);
 
   Instance instance_;
   Relaxation relaxation_;
@@ -53,14 +43,9 @@ class Solver {
   Rounding rounding_;
   Layout layout_, best_layout_;
   std::vector<Wish> wishes_;
-  std::vector<TileShare> best_assignment_;
-  std::vector<TokenShare> rows_;
-  std::vector<std::int64_t> worker_rows_;
+  std::vector<TileShare> standing_, best_assignment_;
   std::int64_t best_ = 0, proven_ = 0;
   double best_saved_ = 0;
 };
-
-// Copies that bring the experts of `assignment` where they do not stand: in the order of the work that waits for them.
-void copies_for(const Instance& instance, std::span<const TileShare> assignment, std::vector<Copy>& copies);
 
 }  // namespace afore::placement::director
