@@ -2,8 +2,8 @@
 //   director_bench STREAM [WORKERS [TARGETS [POLICY]]]
 // The targets of the stream are planned in order, copies stay, and slots with work in a layer's last two targets (three
 // microbatches) may not be overwritten: 2 redundant slots per worker, tiles of 64 tokens, the built-in h100, as many
-// copies per target as workers. Of each target's plan: objective over bound. With POLICY that policy plans in Director's
-// place, and its FFN time is held against the bound of its own frame.
+// copies per target as workers. Of each target's plan: objective over bound. With POLICY that policy plans in
+// Director's place, and its FFN time is held against the bound of its own frame.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -70,8 +70,8 @@ class Bench {
   }
 
   void plan(const Demand& demand) {
-    const auto [it, fresh] = layers_.try_emplace(
-        demand.target.layer, Layer{LayerPlacement::initial(experts_, workers_, kSlots), {}, 0});
+    const auto [it, fresh] =
+        layers_.try_emplace(demand.target.layer, Layer{LayerPlacement::initial(experts_, workers_, kSlots), {}, 0});
     Layer& layer = it->second;
     if (fresh) layer.last_used.assign(layer.placement.index_count(), -1);
     std::vector<std::uint8_t> busy(layer.last_used.size());
@@ -100,8 +100,8 @@ class Bench {
   void print(const std::string& name) {
     Figures& f = figures_;
     const auto n = static_cast<double>(f.ratio.size());
-    fmt::print("{}\t{}\t{:.0f}\t{:.4f}\t{:.4f}\t{:.4f}\t{:.1f}%\t{:.1f}\t{:.2f}\t{:.2f}\t{:.2f}\t{:.2f}\t{:.2f}\n", name,
-               workers_, n, at_rank(f.ratio, 0.5), at_rank(f.ratio, 0.95), at_rank(f.ratio, 1),
+    fmt::print("{}\t{}\t{:.0f}\t{:.4f}\t{:.4f}\t{:.4f}\t{:.1f}%\t{:.1f}\t{:.2f}\t{:.2f}\t{:.2f}\t{:.2f}\t{:.2f}\n",
+               name, workers_, n, at_rank(f.ratio, 0.5), at_rank(f.ratio, 0.95), at_rank(f.ratio, 1),
                100 * static_cast<double>(f.proven) / n, static_cast<double>(f.ns) / n / 1e3,
                static_cast<double>(f.copies) / n, static_cast<double>(f.programs) / n, at_rank(f.ms, 0.5),
                at_rank(f.ms, 0.95), at_rank(f.ms, 1));

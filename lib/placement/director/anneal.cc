@@ -32,10 +32,9 @@ void Annealer::solve(const Request& request, const AnnealOptions& options, Solut
   for (int i = 0; i < options.evaluations && best > bound && instance_.copies() > 0; ++i, heat *= cooling) {
     const int slot = static_cast<int>(rng.below(instance_.open().size()));
     const int before = layout_.is_copy(slot) ? layout_.held(slot) : kNoExpert;
-    const int expert =
-        before != kNoExpert && rng.below(4) == 0
-            ? kNoExpert
-            : instance_.active()[static_cast<std::size_t>(rng.below(instance_.active().size()))];
+    const int expert = before != kNoExpert && rng.below(4) == 0
+                           ? kNoExpert
+                           : instance_.active()[static_cast<std::size_t>(rng.below(instance_.active().size()))];
     if (expert != kNoExpert && !layout_.can_set(slot, expert)) continue;
     layout_.set(slot, expert);
     const std::int64_t next = evaluator_.sketch(layout_);

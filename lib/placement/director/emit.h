@@ -9,7 +9,7 @@
 namespace afore::placement::director {
 
 struct Solution {
-  std::vector<Copy> copies;           // in execution order; into empty slots first, then over what is least recently used
+  std::vector<Copy> copies;  // in execution order; into empty slots first, then over what is least recently used
   std::vector<TileShare> assignment;  // over the placement after the copies
   Nanos objective_ns = 0;             // with c0
   Nanos bound_ns = 0;                 // no plan within the limits has a lower objective
@@ -24,7 +24,8 @@ void copies_for(const Instance& instance, std::span<const TileShare> assignment,
 // Of an assignment over the placement after the copies, with c0, from the rows of docs/records.md.
 Nanos objective_of(const Instance& instance, const LayerPlacement& after, std::span<const TileShare> assignment);
 
-// Fills copies, assignment and objective_ns with `found` where that is better than `standing`, a split over what stands.
+// Fills copies, assignment and objective_ns with `found` where that is better than `standing`, a split over what
+// stands.
 void emit(const Instance& instance, std::span<const TileShare> standing, std::span<const TileShare> found,
           Solution& solution);
 

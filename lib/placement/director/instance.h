@@ -50,7 +50,7 @@ class Instance {
   std::span<const std::int64_t> tiles() const { return tiles_; }
   std::span<const std::int64_t> counts() const { return request_->counts; }
   std::int64_t rows() const { return rows_; }
-  std::span<const int> active() const { return active_; }  // experts with work, ascending
+  std::span<const int> active() const { return active_; }   // experts with work, ascending
   std::span<const OpenSlot> open() const { return open_; }  // by worker
   std::span<const OpenSlot> open_on(int worker) const {
     return std::span(open_).subspan(open_first_[worker], open_first_[worker + 1] - open_first_[worker]);

@@ -70,9 +70,7 @@ std::int64_t Evaluator::with_link(std::int64_t compute) {
 
 std::int64_t Evaluator::sketch(const Layout& layout) { return with_link(splitter_.sketch(problem(layout), parts_)); }
 
-std::int64_t Evaluator::split(const Layout& layout) {
-  return with_link(splitter_.plan(problem(layout), parts_).load);
-}
+std::int64_t Evaluator::split(const Layout& layout) { return with_link(splitter_.plan(problem(layout), parts_).load); }
 
 void Evaluator::loads(std::vector<std::int64_t>& by_worker) const {
   const Instance& in = *instance_;

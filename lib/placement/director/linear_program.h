@@ -14,7 +14,7 @@ struct Program {
   // Columns one after another: entries [start[j], start[j + 1]). Never 0 where an entry may later be anything else.
   std::vector<int> start{0}, row;
   std::vector<double> entry;
-  std::vector<double> cost, limit;         // by column
+  std::vector<double> cost, limit;  // by column
   std::vector<double> row_lower, row_upper;
 
   void clear();

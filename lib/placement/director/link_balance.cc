@@ -10,8 +10,12 @@ constexpr int kMostMoves = 256;
 class Balance {
  public:
   Balance(const Instance& instance, const ReplicaTable& replicas, std::vector<std::int64_t>& parts)
-      : in_(instance), replicas_(replicas), parts_(parts), tiles_(instance.workers(), 0),
-        active_(instance.workers(), 0), rows_(instance.workers(), 0) {
+      : in_(instance),
+        replicas_(replicas),
+        parts_(parts),
+        tiles_(instance.workers(), 0),
+        active_(instance.workers(), 0),
+        rows_(instance.workers(), 0) {
     for (const int e : in_.active()) add(e, 1);
   }
 

@@ -1,6 +1,6 @@
-// Director's optimiser and its annealing baseline among the policies: for whatever demand the request has, copies and an
-// exact split, never worse than the best split over what stands. Neither weighs what copies take: in Director they are
-// made ahead of the target.
+// Director's optimiser and its annealing baseline among the policies: for whatever demand the request has, copies and
+// an exact split, never worse than the best split over what stands. Neither weighs what copies take: in Director they
+// are made ahead of the target.
 #include <functional>
 
 #include "placement/director/anneal.h"
@@ -41,8 +41,7 @@ class OptimisedPolicy final : public Policy {
 
  private:
   std::int64_t value(const Request& request, std::span<const TileShare> assignment) const {
-    const WorkerLoads loads =
-        worker_loads(assignment, request.placement.workers(), request.cost, request.workers);
+    const WorkerLoads loads = worker_loads(assignment, request.placement.workers(), request.cost, request.workers);
     return limits_.objective == Objective::time ? loads.max_ns : loads.max_tiles;
   }
 
@@ -79,15 +78,14 @@ std::unique_ptr<Policy> make_director(const Limits& limits) {
 }
 
 std::unique_ptr<Policy> make_annealing(const Limits& limits) {
-  return std::make_unique<OptimisedPolicy>(
-      limits, false,
-      [annealer = std::make_shared<director::Annealer>()](const Request& request, const Limits& given,
-                                                          Solution& solution) {
-        director::AnnealOptions options;
-        options.objective = given.objective;
-        options.copy_budget = given.copy_budget;
-        annealer->solve(request, options, solution);
-      });
+  return std::make_unique<OptimisedPolicy>(limits, false,
+                                           [annealer = std::make_shared<director::Annealer>()](
+                                               const Request& request, const Limits& given, Solution& solution) {
+                                             director::AnnealOptions options;
+                                             options.objective = given.objective;
+                                             options.copy_budget = given.copy_budget;
+                                             annealer->solve(request, options, solution);
+                                           });
 }
 
 }  // namespace afore::placement

@@ -157,8 +157,7 @@ void Relaxation::price_column(int index, std::int64_t target) {
 void Relaxation::price(std::int64_t target) {
   const Instance& in = *instance_;
   const double active = static_cast<double>(in.active().size()) / in.workers();
-  for (int w = 0; w < in.workers(); ++w)
-    hulls_[w].reset(in.cost(), in.room(w, target), columns_on_[w], active);
+  for (int w = 0; w < in.workers(); ++w) hulls_[w].reset(in.cost(), in.room(w, target), columns_on_[w], active);
   if (in.link().row_ns > 0)
     for (int w = 0; w < in.workers(); ++w)
       numbers_.entry[numbers_.start[2 + w] + 1] = -in.link().row_ns / static_cast<double>(target);

@@ -41,7 +41,7 @@ class Relaxation {
     int expert = 0, worker = 0;
     bool home = false, copy = false, evictable = false;
     bool alone = false;  // the expert can be nowhere else
-    double part = 1;  // n / u at the present target
+    double part = 1;     // n / u at the present target
   };
   void list_columns();
   void list_rows();

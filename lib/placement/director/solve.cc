@@ -3,11 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace afore::placement::director {
 namespace {
 
 constexpr std::int64_t kFine = 512;  // targets closer than 1/512 are not told apart
+
+// The least load of at least `load` that a worker can have: a bound between two of them is as good as the upper one.
+// Where workers differ or rows cost, `load` itself.
+std::int64_t attainable(const Instance& in, std::int64_t load) {
+  const LayerCost& cost = in.cost();
+  const bool alike = std::all_of(in.traits().begin(), in.traits().end(),
+                                 [](const WorkerTraits& traits) { return traits.slowdown_permille == 1000; });
+  if (!alike || in.link().row_ns > 0 || load <= 0 || cost.c1_ns == 0) return load;
+  std::int64_t least = cost.c1_ns * ceil_div(load, cost.c1_ns);
+  if (cost.rule == LoadRule::roofline)
+    return cost.c2_ns == 0 ? least : std::min(least, cost.c2_ns * ceil_div(load, cost.c2_ns));
+  if (cost.c2_ns == 0) return least;
+  least = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t active = 1; active <= std::ssize(in.active()); ++active) {
+    const std::int64_t beside = std::max<std::int64_t>(0, load - cost.c2_ns * active);
+    least = std::min(least, cost.load_ns(std::max(active, ceil_div(beside, cost.c1_ns)), active));
+  }
+  return least;
+}
 
 }  // namespace
 
@@ -58,7 +78,7 @@ void Solver::search(const Options& options) {
       if (at >= best_ || best_ - missed <= best_ / kFine) break;
     }
     if (relaxation_.refutes(at)) {
-      proven_ = at + 1;
+      proven_ = attainable(instance_, at + 1);
       missed = std::max(missed, proven_);
       stride *= 2;
       continue;
@@ -66,6 +86,23 @@ void Solver::search(const Options& options) {
     feasible = std::min(feasible, at);
     if (proving && feasible - proven_ > proven_ / kFine) continue;
     if (!try_target(at, options, rng)) missed = std::max(missed, at + 1);
+  }
+}
+
+// Equal plans: copies go where the tokens' other experts are.
+void Solver::gather(const Options& options) {
+  const Layout found = best_layout_;
+  for (int slot = 0; slot < static_cast<int>(found.held().size()); ++slot) {
+    if (!found.is_copy(slot)) continue;
+    const int expert = found.held(slot);
+    for (int other = 0; other < static_cast<int>(found.held().size()); ++other) {
+      layout_ = best_layout_;
+      if (!layout_.is_copy(slot) || layout_.held(slot) != expert || layout_.is_copy(other)) continue;
+      layout_.set(slot, kNoExpert);
+      if (!layout_.can_set(other, expert)) continue;
+      layout_.set(other, expert);
+      consider(layout_, options);
+    }
   }
 }
 
@@ -78,7 +115,7 @@ void Solver::solve(const Request& request, const Options& options, Solution& sol
   best_ = evaluator_.split(layout_);
   standing_ = best_assignment_ = evaluator_.assignment();
   best_saved_ = 0;
-  proven_ = instance_.bound();
+  proven_ = attainable(instance_, instance_.bound());
   solution.programs = 0;
   if (best_ > proven_) {
     search(options);
@@ -87,6 +124,7 @@ void Solver::solve(const Request& request, const Options& options, Solution& sol
       layout_ = best_layout_;
       rounding_.thin(layout_, best_);
       consider(layout_, options);
+      if (options.together != nullptr) gather(options);
     }
   }
   emit(instance_, standing_, best_assignment_, solution);

@@ -1,8 +1,8 @@
 #pragma once
-// Director's placement optimiser (arXiv 2607.08782), one layer's target at a time: which copies to make and how to split
-// every expert's tiles, so that max compute + max communication (instance.h) is least. Binary search on the target
-// between a lower bound and the best split over what stands; at each target a linear relaxation, and where that is
-// feasible randomised rounding. The same request, options and seed give the same plan.
+// Director's placement optimiser (arXiv 2607.08782), one layer's target at a time: which copies to make and how to
+// split every expert's tiles, so that max compute + max communication (instance.h) is least. Binary search on the
+// target between a lower bound and the best split over what stands; at each target a linear relaxation, and where that
+// is feasible randomised rounding. The same request, options and seed give the same plan.
 #include <cstdint>
 #include <vector>
 
@@ -36,6 +36,7 @@ class Solver {
   void search(const Options& options);
   bool try_target(std::int64_t target, const Options& options, Rng& rng);
   void consider(const Layout& layout, const Options& options);
+  void gather(const Options& options);
 
   Instance instance_;
   Relaxation relaxation_;
