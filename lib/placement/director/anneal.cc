@@ -8,6 +8,7 @@
 namespace afore::placement::director {
 namespace {
 
+constexpr int kEvaluations = 600;
 constexpr double kWarm = 0.03, kCold = 0.001;  // of the objective, at the beginning and the end
 
 }  // namespace
@@ -28,8 +29,8 @@ void Annealer::solve(const Request& request, const AnnealOptions& options, Solut
   std::int64_t now = best;
   best_layout_ = layout_;
   double heat = kWarm * static_cast<double>(best);
-  const double cooling = fmath::exp(fmath::log(kCold / kWarm) / options.evaluations);
-  for (int i = 0; i < options.evaluations && best > bound && instance_.copies() > 0; ++i, heat *= cooling) {
+  const double cooling = fmath::exp(fmath::log(kCold / kWarm) / kEvaluations);
+  for (int i = 0; i < kEvaluations && best > bound && instance_.copies() > 0; ++i, heat *= cooling) {
     const int slot = static_cast<int>(rng.below(instance_.open().size()));
     const int before = layout_.is_copy(slot) ? layout_.held(slot) : kNoExpert;
     const int expert = before != kNoExpert && rng.below(4) == 0

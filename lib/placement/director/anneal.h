@@ -15,7 +15,6 @@ struct AnnealOptions {
   std::int64_t copy_budget = 0;
   Link link;
   std::uint64_t seed = 0;  // with the target
-  int evaluations = 600;
 };
 
 class Annealer {

@@ -61,7 +61,6 @@ class Instance {
   // Of experts with work: where the first replica is, and the others that no copy can take away.
   std::span<const int> homes() const { return homes_; }
   std::span<const ReplicaTable::Extra> kept() const { return kept_; }
-  const ReplicaTable& standing() const { return standing_; }
   const Request& request() const { return *request_; }
 
   // Thousandths of slowdown taken off a limit on the load of a worker.

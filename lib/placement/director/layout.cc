@@ -49,18 +49,12 @@ int Layout::slot_for(int worker) const {
   return best;
 }
 
-void Evaluator::reset(const Instance& instance) {
-  instance_ = &instance;
-  evaluations_ = 0;
-}
-
 SplitProblem Evaluator::problem(const Layout& layout) {
   const Instance& in = *instance_;
   extras_.assign(in.kept().begin(), in.kept().end());
   for (int i = 0; i < static_cast<int>(in.open().size()); ++i)
     if (layout.held(i) != kNoExpert) extras_.push_back({layout.held(i), in.open()[i].worker});
   table_.assign(in.homes(), in.workers(), extras_);
-  ++evaluations_;
   return {table_, in.tiles(), in.cost().rule, in.cost().c1_ns, in.cost().c2_ns, in.traits()};
 }
 

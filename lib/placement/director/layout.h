@@ -41,7 +41,7 @@ class Layout {
 // Objectives of layouts, in ns without c0.
 class Evaluator {
  public:
-  void reset(const Instance& instance);
+  void reset(const Instance& instance) { instance_ = &instance; }
   std::int64_t sketch(const Layout& layout);  // quick split
   std::int64_t split(const Layout& layout);   // the best split known
   // Of the layout last evaluated:
@@ -49,7 +49,6 @@ class Evaluator {
   std::span<const std::int64_t> parts() const { return parts_; }  // tiles by replica id
   void loads(std::vector<std::int64_t>& by_worker) const;         // compute
   std::vector<TileShare> assignment() const;
-  std::int64_t evaluations() const { return evaluations_; }
 
  private:
   SplitProblem problem(const Layout& layout);
@@ -59,7 +58,6 @@ class Evaluator {
   std::vector<ReplicaTable::Extra> extras_;
   ExactSplitter splitter_;
   std::vector<std::int64_t> parts_;
-  std::int64_t evaluations_ = 0;
 };
 
 }  // namespace afore::placement::director

@@ -45,7 +45,6 @@ void LinearProgram::load(const Program& program) {
   model.scaling(0);
   model.setPerturbation(100);
   model.setMaximumIterations(kIterationsPerRow * (program.rows() + 100));
-  iterations_ = 0;
 }
 
 void LinearProgram::solve(const Program& program) {
@@ -57,7 +56,6 @@ void LinearProgram::solve(const Program& program) {
   std::copy(program.row_lower.begin(), program.row_lower.end(), model.rowLower());
   std::copy(program.row_upper.begin(), program.row_upper.end(), model.rowUpper());
   model.dual();
-  iterations_ += model.numberIterations();
   engine_->price.assign(model.dualRowSolution(), model.dualRowSolution() + program.rows());
   bound_ = prove(program);
 }

@@ -39,7 +39,6 @@ class LinearProgram {
   // prices give a bound, whatever the solver's tolerances; 1e-9 of the sums' terms is taken off for their rounding.
   double dual_bound() const { return bound_; }
   double value(int column) const;
-  long iterations() const { return iterations_; }
 
  private:
   double prove(const Program& program);
@@ -47,7 +46,6 @@ class LinearProgram {
   struct Engine;
   std::unique_ptr<Engine> engine_;
   double bound_ = 0;
-  long iterations_ = 0;
 };
 
 }  // namespace afore::placement::director

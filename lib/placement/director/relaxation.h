@@ -34,7 +34,6 @@ class Relaxation {
   // Of the last program solved, most wanted first.
   void wishes(std::vector<Wish>& wishes) const;
   int solves() const { return solves_; }
-  long iterations() const { return program_.iterations(); }
 
  private:
   struct Column {

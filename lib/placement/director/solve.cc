@@ -8,7 +8,11 @@
 namespace afore::placement::director {
 namespace {
 
-constexpr std::int64_t kFine = 512;  // targets closer than 1/512 are not told apart
+constexpr int kTargets = 24;                 // linear programs solved at most
+constexpr int kDraws = 4;                    // roundings per target that is not refuted
+constexpr int kChanges = 300;                // tried on each
+constexpr std::size_t kMostPairs = 1 << 16;  // of experts with work and workers; beyond, no relaxation is solved
+constexpr std::int64_t kFine = 512;          // targets closer than 1/512 are not told apart
 
 // The least load of at least `load` that a worker can have: a bound between two of them is as good as the upper one.
 // Where workers differ or rows cost, `load` itself.
@@ -47,27 +51,31 @@ void Solver::consider(const Layout& layout, const Options& options) {
   best_assignment_ = evaluator_.assignment();
 }
 
-// Roundings of the relaxation last solved; true where one reaches the target.
+// Roundings of what the relaxation last solved wishes for; true where one reaches the target.
 bool Solver::try_target(std::int64_t target, const Options& options, Rng& rng) {
-  relaxation_.wishes(wishes_);
-  for (int i = 0; i < options.draws && best_ > target; ++i) {
+  for (int i = 0; i < kDraws && best_ > target; ++i) {
     rounding_.draw(wishes_, i == 0, rng, layout_);
     rounding_.repair(layout_, target);
-    rounding_.walk(wishes_, options.changes, target, rng, layout_);
+    rounding_.walk(wishes_, kChanges, target, rng, layout_);
     consider(layout_, options);
   }
   return best_ <= target;
 }
 
 // Targets below proven_ are refuted by a bound; at those below `missed` rounding found nothing, which proves nothing.
-void Solver::search(const Options& options) {
+int Solver::search(const Options& options) {
   const Target& target = instance_.request().target;
   Rng rng(options.seed, fmt::format("director {} {} {}", target.step, target.layer, target.microbatch));
+  if (instance_.active().size() * static_cast<std::size_t>(instance_.workers()) > kMostPairs) {
+    wishes_.clear();
+    try_target(proven_, options, rng);
+    return 0;
+  }
   relaxation_.reset(instance_);
   std::int64_t missed = proven_;
   std::int64_t stride = std::max<std::int64_t>(1, proven_ / kFine);
   std::int64_t feasible = best_;  // the least target that no relaxation refuted
-  while (relaxation_.solves() < options.targets && best_ > proven_) {
+  while (relaxation_.solves() < kTargets && best_ > proven_) {
     const bool proving = feasible - proven_ > std::max<std::int64_t>(0, proven_ / kFine);
     std::int64_t at;
     if (proving) {
@@ -85,8 +93,10 @@ void Solver::search(const Options& options) {
     }
     feasible = std::min(feasible, at);
     if (proving && feasible - proven_ > proven_ / kFine) continue;
+    relaxation_.wishes(wishes_);
     if (!try_target(at, options, rng)) missed = std::max(missed, at + 1);
   }
+  return relaxation_.solves();
 }
 
 // Equal plans: copies go where the tokens' other experts are.
@@ -118,8 +128,7 @@ void Solver::solve(const Request& request, const Options& options, Solution& sol
   proven_ = attainable(instance_, instance_.bound());
   solution.programs = 0;
   if (best_ > proven_) {
-    search(options);
-    solution.programs = relaxation_.solves();
+    solution.programs = search(options);
     if (best_layout_.copies() > 0) {
       layout_ = best_layout_;
       rounding_.thin(layout_, best_);

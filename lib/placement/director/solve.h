@@ -20,9 +20,6 @@ struct Options {
   std::int64_t copy_budget = 0;
   Link link;
   std::uint64_t seed = 0;  // with the target
-  int targets = 24;        // linear programs solved at most
-  int draws = 4;           // roundings per feasible target
-  int changes = 300;       // tried on each
   // Decides between plans that are equal otherwise; may be null. Outlives the call.
   const Coactivation* together = nullptr;
 };
@@ -33,7 +30,7 @@ class Solver {
   void solve(const Request& request, const Options& options, Solution& solution);
 
  private:
-  void search(const Options& options);
+  int search(const Options& options);  // linear programs solved
   bool try_target(std::int64_t target, const Options& options, Rng& rng);
   void consider(const Layout& layout, const Options& options);
   void gather(const Options& options);
