@@ -48,7 +48,7 @@ _afore_plan() {
   done
   case "$path:$prev" in
     ':--recover') words='strict tail skip' ;;
-    ':--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
+    ':--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe director annealing' ;;
     ':--split') words='own exact' ;;
     ':--demand-source') words='prefetch last_step window' ;;
     ':--objective') words='time tiles' ;;
@@ -112,7 +112,7 @@ _afore_serve() {
     'replay:--topology') words='afd colocated' ;;
     'replay:--dispatch') words='routed broadcast' ;;
     'replay:--links') words='own shared' ;;
-    'replay:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
+    'replay:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe director annealing' ;;
     'replay:--split') words='own exact' ;;
     'replay:--demand-source') words='prefetch last_step window' ;;
     'replay:--objective') words='time tiles' ;;
@@ -140,7 +140,7 @@ _afore_serve() {
     'run:--host') words='threads monolithic' ;;
     'run:--device') words='cpu cuda auto' ;;
     'run:--sm-partitions') words='auto off' ;;
-    'run:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
+    'run:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe director annealing' ;;
     'run:--demand-source') words='prefetch last_step window' ;;
     'run:--objective') words='time tiles' ;;
     'run:--gain-rule') words='on off' ;;
@@ -150,7 +150,7 @@ _afore_serve() {
     'run:--model' | 'run:--weights' | 'run:--layers' | 'run:--prompt' | 'run:--prompts' | 'run:--trace' | 'run:--rate-scale' | 'run:--num-prompts' | 'run:--max-tokens' | 'run:--temperature' | 'run:--top-p' | 'run:--seed' | 'run:--stop' | 'run:--ffn-workers' | 'run:--attention-workers' | 'run:--microbatches' | 'run:--slots' | 'run:--copy-budget' | 'run:--window-us' | 'run:--eplb-interval' | 'run:--cost' | 'run:--sizes' | 'run:--tile-tokens' | 'run:--threads' | 'run:--max-concurrency' | 'run:--deadline-s' | 'run:--max-num-seqs' | 'run:--max-num-batched-tokens' | 'run:--kv-budget-tokens' | 'run:--max-queue' | 'run:--max-queue-ms' | 'run:--timeout-s' | 'run:--duration-s' | 'run:--goodput' | 'run:--record' | 'run:--report') ;;
     'http:--device') words='cpu cuda auto' ;;
     'http:--sm-partitions') words='auto off' ;;
-    'http:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe' ;;
+    'http:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe director annealing' ;;
     'http:--demand-source') words='prefetch last_step window' ;;
     'http:--objective') words='time tiles' ;;
     'http:--gain-rule') words='on off' ;;

@@ -3,7 +3,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 build_packages=(g++ cmake ninja-build libcli11-dev nlohmann-json3-dev libzstd-dev libfmt-dev libpcre2-dev
-  libzip-dev libyaml-dev libboost-dev prometheus-cpp-dev pkg-config jq)
+  libzip-dev libyaml-dev coinor-libclp-dev coinor-libcoinutils-dev libboost-dev prometheus-cpp-dev pkg-config jq)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zstd coinor-cbc)
 # Tests that need one of these are skipped without it.
 check_packages=(ccache clang-format clang-tidy zsh fish mandoc dpkg-dev debootstrap lintian chromium python3 python3-yaml

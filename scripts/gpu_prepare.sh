@@ -3,9 +3,9 @@
 # Debian's packages, unpacked, and CMake from PyPI; no root is needed. Links become copies, so that any way of carrying
 # the folder keeps them.
 prepared_packages=(libcli11-dev nlohmann-json3-dev libzstd-dev libfmt-dev libpcre2-dev libzip-dev libyaml-dev pkgconf
-  ninja-build)
+  ninja-build coinor-libclp-dev coinor-libcoinutils-dev liblapack3 libblas3)
 # Every machine with a C++ compiler has these; what else is here no one links.
-never_prepared='^(libc6|libc6-dev|libc-dev|libgcc-s1|libstdc\+\+6|gcc-[0-9]+-base|libcrypt1|libpcre2-(16|32|posix).*|debconf.*|.*:.*|<.*>)$'
+never_prepared='^(libc6|libc6-dev|libc-dev|libgcc-s1|libstdc\+\+6|gcc-[0-9]+-base|libcrypt1|libpcre2-(16|32|posix).*|lib(lapack|blas|bz2)-dev|coinor-libosi.*|debconf.*|.*:.*|<.*>)$'
 cmake_version=3.31.6
 prepared_most_mb=50
 multiarch=x86_64-linux-gnu
@@ -47,6 +47,10 @@ flatten() {
     cp -R "$folder/lib/." "$folder/usr/lib/"
     rm -rf "${folder:?}/lib"
   fi
+  # Debian chooses among them with links that installing makes.
+  for target in lapack/liblapack blas/libblas; do
+    cp "$folder/usr/lib/$multiarch/$target.so.3" "$folder/usr/lib/$multiarch/"
+  done
   while IFS= read -r -d '' link; do
     target=$(readlink "$link")
     case $target in

@@ -59,6 +59,8 @@ struct Decision {
   bool certified = false;  // the stated objective meets its lower bound
   // Objective time: no split over the replicas that the target runs on takes less, whatever copies could do.
   Nanos split_bound_ns = 0;
+  // Of policies that solve a linear relaxation, objective time: no plan within the limits takes less. kAbsent = none.
+  Nanos relaxation_bound_ns = kAbsent;
   bool budget_hit = false;  // the search ended at its node budget
   // By worker, what the plan takes to be left of earlier targets; empty where a policy looks at the target alone.
   std::vector<Nanos> backlog_ns;
@@ -77,6 +79,7 @@ inline void Decision::clear() {
   unready.clear();
   max_tiles_before = lower_bound_tiles = 0;
   ffn_ns_before = lower_bound_ns = split_bound_ns = 0;
+  relaxation_bound_ns = kAbsent;
   certified = budget_hit = false;
 }
 
@@ -101,5 +104,7 @@ std::unique_ptr<Policy> make_paper(const Limits& limits);
 std::unique_ptr<Policy> make_afore(const Limits& limits);
 std::unique_ptr<Policy> make_split(const Limits& limits);
 std::unique_ptr<Policy> make_ideal(const Limits& limits);
+std::unique_ptr<Policy> make_director(const Limits& limits);
+std::unique_ptr<Policy> make_annealing(const Limits& limits);
 
 }  // namespace afore::placement
