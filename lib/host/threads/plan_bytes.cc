@@ -30,6 +30,9 @@ void members(Io& io, T& value) {
   } else if constexpr (std::is_same_v<Plain, TileShare> || std::is_same_v<Plain, TokenShare>) {
     auto& [expert, worker, amount] = value;
     io(expert, worker, amount);
+  } else if constexpr (std::is_same_v<Plain, AheadCopy>) {
+    auto& [layer, copy] = value;
+    io(layer, copy);
   } else if constexpr (std::is_same_v<Plain, ReplicaAt>) {
     auto& [expert, worker] = value;
     io(expert, worker);
@@ -41,13 +44,16 @@ void members(Io& io, T& value) {
     io(plan, phase, tokens, serial, shares, share_begin, tiles, worker_tokens);
   } else {
     static_assert(std::is_same_v<Plain, Plan>);
-    auto& [seq, target, policy, demand_source, objective, rehomes, is_virtual, copies, assignment, assignment_tokens,
-           tile_load, max_tile_load_before, max_tile_load, lower_bound, ffn_ns_before, ffn_ns, ffn_bound_ns, certified,
-           cut, split_bound_ns, budget_hit, backlog_ns, unready, completion_ns, gain_ns, gain_bound_ns, migration_ns,
-           window_ns, window_source, exposed_ns, predicted_max_tile_load, predicted_ffn_ns] = value;
-    io(seq, target, policy, demand_source, objective, rehomes, is_virtual, copies, assignment, assignment_tokens);
+    auto& [seq, target, policy, demand_source, objective, rehomes, is_virtual, copies, ahead, assignment,
+           assignment_tokens, tile_load, max_tile_load_before, max_tile_load, lower_bound, ffn_ns_before, ffn_ns,
+           ffn_bound_ns, certified, cut, split_bound_ns, budget_hit, relaxation_bound_ns, backlog_ns, unready,
+           completion_ns, gain_ns, gain_bound_ns, migration_ns, window_ns, window_source, exposed_ns,
+           predicted_max_tile_load, predicted_ffn_ns] = value;
+    io(seq, target, policy, demand_source, objective, rehomes, is_virtual, copies, ahead, assignment,
+       assignment_tokens);
     io(tile_load, max_tile_load_before, max_tile_load, lower_bound, ffn_ns_before, ffn_ns, ffn_bound_ns, certified);
-    io(cut, split_bound_ns, budget_hit, backlog_ns, unready, completion_ns, gain_ns, gain_bound_ns, migration_ns);
+    io(cut, split_bound_ns, budget_hit, relaxation_bound_ns, backlog_ns, unready, completion_ns, gain_ns, gain_bound_ns,
+       migration_ns);
     io(window_ns, window_source, exposed_ns, predicted_max_tile_load, predicted_ffn_ns);
   }
 }
