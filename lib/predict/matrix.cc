@@ -3,23 +3,25 @@
 namespace afore::predict {
 namespace {
 
-constexpr int kRows = 4;  // of c that are summed at once, in registers
+constexpr int kRows = 8;  // of c that are summed at once, in registers
+
+// kLanes floats at any address; arithmetic is by element, whatever registers there are.
+typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(sizeof(float)), may_alias));
 
 template <int kCount>
 [[gnu::always_inline]] inline void tile(const float* a, std::size_t a_row, std::size_t a_step, const float* w, float* c,
                                         int inner, int columns) {
-  float sum[kCount][kLanes];
-  for (int i = 0; i < kCount; ++i)
-    for (int n = 0; n < kLanes; ++n) sum[i][n] = c[static_cast<std::size_t>(i) * columns + n];
+  Lanes sum[kCount];
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) sum[i] = *reinterpret_cast<const Lanes*>(c + static_cast<std::size_t>(i) * columns);
   for (int k = 0; k < inner; ++k) {
-    const float* from = w + static_cast<std::size_t>(k) * columns;
-    for (int i = 0; i < kCount; ++i) {
-      const float factor = a[i * a_row + k * a_step];
-      for (int n = 0; n < kLanes; ++n) sum[i][n] += factor * from[n];
-    }
+    const Lanes from = *reinterpret_cast<const Lanes*>(w + static_cast<std::size_t>(k) * columns);
+    const float* factors = a + k * a_step;
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) sum[i] += factors[i * a_row] * from;
   }
-  for (int i = 0; i < kCount; ++i)
-    for (int n = 0; n < kLanes; ++n) c[static_cast<std::size_t>(i) * columns + n] = sum[i][n];
+#pragma GCC unroll 8
+  for (int i = 0; i < kCount; ++i) *reinterpret_cast<Lanes*>(c + static_cast<std::size_t>(i) * columns) = sum[i];
 }
 
 [[gnu::always_inline]] inline void product(const float* a, std::size_t a_row, std::size_t a_step, const float* w,

@@ -1,10 +1,9 @@
 #include "predict/train.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <mutex>
-#include <thread>
 
 #include "predict/adam.h"
 #include "predict/counts.h"
@@ -30,7 +29,7 @@ class LayerTraining {
       : rows_(rows),
         layout_(layout),
         options_(options),
-        rng_(options.seed, "predict/layer " + std::to_string(ordinal)),
+        rng_(options.seed, fmt::format("predict/layer {}", ordinal)),
         network_(network),
         gradient_(make_network(network.shape)),
         adam_(network.shape, kAdam) {

@@ -181,7 +181,7 @@ TEST_F(PredictorFile, ComesBackAsItWas) {
 
 TEST_F(PredictorFile, RefusedAtEveryLength) {
   const std::string bytes = predictor_bytes(trained());
-  for (std::size_t length = 0; length < bytes.size(); length += length < 1500 ? 1 : 97)
+  for (std::size_t length = 0; length < bytes.size(); length += length < 1200 ? 1 : 997)
     ASSERT_NE(refusal(bytes.substr(0, length)), "") << length;
   EXPECT_NE(refusal(bytes + "x"), "");
 }

@@ -1,5 +1,7 @@
 #pragma once
 // Streams whose routing follows a rule.
+#include <fmt/core.h>
+
 #include <functional>
 #include <string>
 
@@ -51,7 +53,7 @@ inline std::vector<MadeUpStep> made_up_steps(int requests, int length, int round
       for (int layer = 0; layer < 2; ++layer)
         step.routing.push_back({{step.batch.step, shape.moe_layers[layer], 0}, {}, {}});
       for (int r = 0; r < requests; ++r) {
-        const std::string id = "r" + std::to_string(round * requests + r);
+        const std::string id = fmt::format("r{}", round * requests + r);
         const auto token = static_cast<std::int64_t>(rng.below(8));
         RowSpan span{id, position, 1, {}};
         if (with_ids) span.token_ids = {token};

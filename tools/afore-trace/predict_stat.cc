@@ -81,7 +81,8 @@ std::string PredictStat::json() const {
   for (const auto& [id, layer] : layers_) {
     std::string text = object(layer).text();
     text.insert(1, fmt::format("\"layer\":{},", id));
-    layers += (layers.empty() ? "" : ",") + text;
+    if (!layers.empty()) layers += ',';
+    layers += text;
   }
   return JsonObject().add_raw("layers", "[" + layers + "]").add_raw("total", object(sum_of(layers_)).text()).text() +
          "\n";

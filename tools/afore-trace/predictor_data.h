@@ -11,8 +11,8 @@ namespace afore::cli {
 struct PredictorDataOptions {
   std::vector<std::string> inputs;  // STREAM or NAME=STREAM
   std::string recover = "tail";
-  std::string test_domain;           // all requests of that input are tested, and no others; empty: by test_share
-  std::optional<double> test_share;  // of the requests of every input; absent: 0.2
+  std::string test_domain;               // all requests of that input are tested, and no others; empty: by test_share
+  std::optional<double> test_share;      // of the requests of every input; absent: 0.2
   std::int64_t window = 8, hidden = 64;  // of the shape
 };
 

@@ -107,7 +107,8 @@ std::string json_of(const Trained& t) {
   for (std::size_t i = 0; i < t.layers.size(); ++i) {
     std::string layer = json_of(t.layers[i]).text();
     layer.insert(1, fmt::format("\"layer\":{},", t.model.shape.moe_layers[i]));
-    layers += (layers.empty() ? "" : ",") + layer;
+    if (!layers.empty()) layers += ',';
+    layers += layer;
   }
   const auto parts = [](std::int64_t train, std::int64_t check, std::int64_t test) {
     return JsonObject().add("train", train).add("check", check).add("test", test).text();

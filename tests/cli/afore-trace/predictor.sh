@@ -18,15 +18,15 @@ echo '# predictions: one per target, ahead of its demand and of whatever tells o
 afore-trace predict routed --predictor one > predicted
 jq -c 'select(.kind == "header") | [.via, .source]' predicted
 diff <(grep -v '"kind":"prediction"' predicted | tail -n +2) <(tail -n +2 routed) && echo 'all other lines as they were'
-head -n 5 predicted | jq -c '[.kind, .layer, .microbatch, .after_layer, .predictor]'
+awk "NR <= 5" predicted | jq -c '[.kind, .layer, .microbatch, .after_layer, .predictor]'
 jq -sc '[.[] | select(.kind == "prediction" or .kind == "demand")] | group_by([.step, .layer, .microbatch]) |
   [(map(map(.kind)) | unique), (map(select((.[0].counts | add) != (.[1].counts | add))) | length)]' predicted
 jq -r 'select(.kind == "prediction" or .kind == "demand") | "\(.kind[0:1])\(.layer)/\(.microbatch)"' predicted |
-  head -n 16 | tr '\n' ' '
+  awk 'NR <= 16' | tr '\n' ' '
 echo
 echo '# two layers ahead: told again when more is known'
 afore-trace predict routed --predictor one --layers-ahead 2 | jq -r 'select(.kind == "prediction" or .kind == "demand") |
-  "\(.kind[0:1])\(.layer)/\(.microbatch)"' | head -n 16 | tr '\n' ' '
+  "\(.kind[0:1])\(.layer)/\(.microbatch)"' | awk 'NR <= 16' | tr '\n' ' '
 echo
 echo '# how well they met the demand: of the file, or of what is in the stream'
 afore-trace predict --stat routed --predictor one > stat
@@ -43,7 +43,8 @@ for domain in math code; do
   afore-trace import -q --from routing-ids "$routing/$domain.ids.u8.zst" --meta "$routing/$domain.index.json" --rows \
     --concurrent 8 --microbatches 2 --steps 30 --warmup-steps 0 > $domain
 done
-head -n 4 math | cut -c 1-150 | sed 1d
+jq -c 'select(.kind == "batch") | .rows[:2]' math | awk 'NR == 1 || NR == 60'
+jq -c 'select(.kind == "routing") | .experts[:2]' math | awk 'NR == 1'
 train=(afore-trace train-predictor -q math=math code=code --test-domain code --epochs 2 --hidden 0)
 "${train[@]}" -o ids --json | jq -c '[.rows, .bytes]'
 afore-trace predict code --predictor ids | grep -c '"kind":"prediction"'
