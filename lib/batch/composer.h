@@ -20,9 +20,17 @@ struct TokenRow {
   std::int64_t row = 0;
 };
 
+// Consecutive rows of a step that are one request's.
+struct RequestRows {
+  std::int64_t id = 0;        // of its admission
+  std::int64_t position = 0;  // of the first, among the request's tokens, prompt first
+  std::int64_t tokens = 0;
+};
+
 // What one microbatch does in one step. Ids number the admissions of the whole workload from 0.
 struct MicrobatchStep {
-  std::vector<TokenRow> rows;  // one per token
+  std::vector<TokenRow> rows;         // one per token
+  std::vector<RequestRows> requests;  // whose they are, in their order
   std::int64_t sequences = 0;
   std::int64_t prefill_tokens = 0;
   std::int64_t kv_tokens = 0;          // cached tokens read

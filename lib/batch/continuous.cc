@@ -33,6 +33,7 @@ void ContinuousComposer::refill(std::size_t slot, bool staggered) {
 void ContinuousComposer::run(Slot& slot, MicrobatchStep& out) {
   const Request& request = *slot.request;
   out.rows.push_back({request.pool, request.first_row + (slot.start_row + slot.generated) % request.tokens});
+  out.requests.push_back({slot.id, request.prompt_tokens + slot.generated, 1});
   out.kv_tokens += request.prompt_tokens + slot.generated;
   ++out.sequences;
   if (slot.fresh) out.admitted.push_back(slot.id);
@@ -43,6 +44,7 @@ void ContinuousComposer::run(Slot& slot, MicrobatchStep& out) {
 std::span<const MicrobatchStep> ContinuousComposer::next_step() {
   for (MicrobatchStep& out : steps_) {
     out.rows.clear();
+    out.requests.clear();
     out.admitted.clear();
     out.finished.clear();
     out.sequences = out.kv_tokens = 0;

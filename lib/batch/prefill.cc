@@ -24,6 +24,7 @@ void PrefillComposer::admit() {
 
 void PrefillComposer::fill(MicrobatchStep& out, bool last_of_phase) {
   out.rows.clear();
+  out.requests.clear();
   out.admitted.clear();
   out.finished.clear();
   out.sequences = out.kv_tokens = 0;
@@ -38,6 +39,7 @@ void PrefillComposer::fill(MicrobatchStep& out, bool last_of_phase) {
     out.kv_tokens += position_;
     const std::int64_t take = std::min(room, current_->tokens - position_);
     for (std::int64_t i = 0; i < take; ++i) out.rows.push_back({current_->pool, current_->first_row + position_ + i});
+    out.requests.push_back({id_, position_, take});
     position_ += take;
     room -= take;
     const bool cut_short = last_of_phase && room == 0;

@@ -33,6 +33,18 @@ void ModelRunner::take(int microbatch) {
   sampled_ = microbatch;
 }
 
+std::vector<RowSpan> ModelRunner::rows_of(const device::Step& step) const {
+  std::vector<RowSpan> rows;
+  rows.reserve(step.slices.size());
+  auto id = step.token_ids.begin();
+  for (std::size_t s = 0; s < step.slices.size(); ++s) {
+    const device::Slice& slice = step.slices[s];
+    rows.push_back({sequences_.id(step.slots[s]), slice.first, slice.tokens, {id, id + slice.tokens}});
+    id += slice.tokens;
+  }
+  return rows;
+}
+
 // The loop asks ends() of every request that sampled before it begins anything else.
 bool ModelRunner::ends(int slot) {
   if (!sequences_.ended(slot)) return false;

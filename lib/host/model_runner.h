@@ -56,6 +56,8 @@ class ModelRunner : public StepRunner {
   void release();
 
   std::int64_t step_of(int microbatch) const { return under_way_[microbatch]; }
+  // Whose tokens a composed step's rows are.
+  std::vector<RowSpan> rows_of(const device::Step& step) const;
   StepOutput output_;
 
  private:

@@ -57,6 +57,7 @@ void Monolith::begin_step(std::int64_t step, int microbatch, const batch::Servin
   compose(step, microbatch, composed);
   Microbatch& mine = microbatches_[microbatch];
   mine.record = record;
+  if (options_.routing) mine.record.rows = rows_of(mine.state);
   mine.phase = phase;
   side_.begin(mine.state);
   if (sink_)

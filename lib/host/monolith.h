@@ -14,7 +14,7 @@ struct MonolithOptions {
   int threads = 1;
   device::cpu::Isa isa = device::cpu::Isa::scalar;
   bool wall_clock = false;               // now() is the time since the start
-  bool routing = false;                  // the sink's records have it
+  bool routing = false;                  // the sink's records have it, and which tokens the rows are
   std::vector<Predictor*> predictors{};  // asked in this order; they outlive the run
 };
 

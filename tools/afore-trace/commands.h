@@ -16,5 +16,7 @@ void add_check(CLI::App& app);
 void add_repair(CLI::App& app);
 void add_merge(CLI::App& app);
 void add_fit_cost(CLI::App& app);
+void add_train_predictor(CLI::App& app);
+void add_predict(CLI::App& app);
 
 }  // namespace afore::cli

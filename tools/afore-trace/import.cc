@@ -50,6 +50,7 @@ void refuse_batch_flags(const ImportOptions& o) {
   refuse(!o.phases.empty(), "--phases", o.from);
   refuse(o.steps != 0, "--steps", o.from);
   refuse(o.warmup_steps >= 0, "--warmup-steps", o.from);
+  refuse(o.rows, "--rows", o.from);
 }
 
 void refuse_trace_flags(const ImportOptions& o) {
@@ -143,6 +144,9 @@ void add_import(CLI::App& app) {
   add_choice(*sub, "--phase-change", o->phase_change,
              "At a change of domain: abrupt replaces all live requests, gradual only finished ones",
              {"abrupt", "gradual"})
+      ->group(routing);
+
+  sub->add_flag("--rows", o->rows, "Also each token's experts, and which token it is: for train-predictor")
       ->group(routing);
 
   const std::string traces = "azure-csv, mooncake";

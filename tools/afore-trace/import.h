@@ -20,6 +20,7 @@ struct ImportOptions {
   // routing of requests
   std::int64_t concurrent = 0, prefill_chunk = 0;  // 0 = not given
   std::int64_t steps = 0, warmup_steps = -1;       // 0 and -1 = not given
+  bool rows = false;                               // each token's too
   // counts
   std::int64_t sample_steps = 0, tokens = 0;  // 0 = not given
   bool sum = false, allow_drop = false;

@@ -94,12 +94,15 @@ JsonObject workload_of(const Run& run) {
   return workload;
 }
 
+std::string name_of(std::int64_t id) { return fmt::format("r{}", id); }
+
 void append_ids(const std::vector<std::int64_t>& ids, std::vector<std::string>& names) {
   names.clear();
-  for (const std::int64_t id : ids) names.emplace_back(1, 'r').append(std::to_string(id));
+  for (const std::int64_t id : ids) names.push_back(name_of(id));
 }
 
-void write_batch(RecordSink& out, std::int64_t step, int microbatch, const batch::MicrobatchStep& m, Batch& record) {
+void write_batch(RecordSink& out, std::int64_t step, int microbatch, const batch::MicrobatchStep& m, bool with_rows,
+                 Batch& record) {
   record.step = step;
   record.microbatch = microbatch;
   record.sequences = m.sequences;
@@ -107,6 +110,9 @@ void write_batch(RecordSink& out, std::int64_t step, int microbatch, const batch
   record.kv_tokens = m.kv_tokens;
   append_ids(m.admitted, record.admitted);
   append_ids(m.finished, record.finished);
+  record.rows.clear();
+  if (with_rows)
+    for (const batch::RequestRows& of : m.requests) record.rows.push_back({name_of(of.id), of.position, of.tokens, {}});
   out.write_line(wire::to_json(record));
 }
 
@@ -116,6 +122,17 @@ void count_experts(const RoutingInputs& inputs, const batch::MicrobatchStep& m, 
   for (const batch::TokenRow& row : m.rows)
     for (const std::uint16_t expert : inputs.tables[row.pool].experts_of(row.row, recorded_layer))
       ++demand.counts[expert];
+}
+
+void write_rows(RecordSink& out, const RoutingInputs& inputs, const batch::MicrobatchStep& m, int recorded_layer,
+                const Target& target, Routing& record) {
+  record.target = target;
+  record.experts.resize(m.rows.size());
+  for (std::size_t i = 0; i < m.rows.size(); ++i) {
+    const auto experts = inputs.tables[m.rows[i].pool].experts_of(m.rows[i].row, recorded_layer);
+    record.experts[i].assign(experts.begin(), experts.end());
+  }
+  out.write_line(wire::to_json(record));
 }
 
 }  // namespace
@@ -138,16 +155,18 @@ void import_routing(const ImportOptions& options, RoutingInputs inputs) {
   const auto composer = make_composer(run);
   Batch batch_record;
   Demand demand;
+  Routing routing;
   for (std::int64_t step = 0; step < run.warmup_steps + run.steps; ++step) {
     out.set_part(step, run.warmup_steps + run.steps);
     const auto microbatches = composer->next_step();
     demand.phase = step < run.warmup_steps ? Phase::warmup : run.prefill ? Phase::prefill : Phase::decode;
     for (std::size_t l = 0; l < recorded.size(); ++l)
       for (std::size_t m = 0; m < microbatches.size(); ++m) {
-        if (l == 0) write_batch(out, step, static_cast<int>(m), microbatches[m], batch_record);
+        if (l == 0) write_batch(out, step, static_cast<int>(m), microbatches[m], options.rows, batch_record);
         demand.target = {step, run.inputs.model.moe_layers[l], static_cast<int>(m)};
         count_experts(run.inputs, microbatches[m], recorded[l], demand);
         out.write_line(wire::to_json(demand));
+        if (options.rows) write_rows(out, run.inputs, microbatches[m], recorded[l], demand.target, routing);
       }
   }
   out.finish();

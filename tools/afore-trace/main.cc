@@ -26,5 +26,7 @@ int main(int argc, char** argv) {
         afore::cli::add_repair(app);
         afore::cli::add_merge(app);
         afore::cli::add_fit_cost(app);
+        afore::cli::add_train_predictor(app);
+        afore::cli::add_predict(app);
       });
 }

@@ -19,7 +19,7 @@ struct Head {
 constexpr Head kHeads[] = {
     {"Input and output",
      " from output recover format json json_file only summary summaries timing timeline record force allow-drop report "
-     "title explain meta targets name fsync roll-bytes routing to slo step for map map-version sum iterations "
+     "title explain meta targets name fsync roll-bytes routing to stat slo step for map map-version sum iterations "
      "layer-updates-per-iter layer-axis "},
     {"Model",
      " model model-class sizes expert-bytes experts hidden-layers moe-layers top-k layers weights hidden "
@@ -31,6 +31,7 @@ constexpr Head kHeads[] = {
     {"Policy",
      " policy policies split demand-source objective copy-budget window-us window-steps gain-rule overlap no-overlap "
      "level pin-experts plan-budget-nodes init primaries balance-steps replan ignore-plans fill "},
+    {"Prediction", " predictor layers-ahead "},
     {"EPLB", " eplb-interval eplb-step-bytes eplb-groups eplb-nodes no-duplicates "},
     {"Cost", " cost links copy-chunk pace ffn link "},
     {"Faults", " faults fault-seed "},
