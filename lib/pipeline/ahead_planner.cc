@@ -41,6 +41,14 @@ const std::vector<std::int64_t>* AheadPlanner::predicted(const Target& target, i
   return best == nullptr ? nullptr : &best->counts;
 }
 
+Expected AheadPlanner::expected(const Target& target) const {
+  const auto layer = layers_.find(target.layer);
+  if (layer == layers_.end()) return {};
+  for (const Reserved& reserved : layer->second.reserved)
+    if (reserved.target == target) return reserved.expected;
+  return {};
+}
+
 std::span<const Coming> AheadPlanner::coming(int layer) {
   std::vector<Coming>& list = layers_[layer].coming;
   std::erase_if(list, [&](const Coming& replica) { return replica.end_ns <= clock_ns_; });
@@ -102,7 +110,9 @@ void AheadPlanner::plan_layer(const Target& target, std::span<const std::int64_t
     std::erase_if(mine.coming, [&](const Coming& other) { return other.worker == copy.to && other.slot == copy.slot; });
     mine.coming.push_back({copy.expert, copy.to, copy.slot, end_ns});
   }
-  Reserved reserved{target, {}};
+  const WorkerLoads loads =
+      worker_loads(decision_.assignment, static_cast<int>(cluster_.ffn_workers), cost_, cluster_.workers);
+  Reserved reserved{target, {}, {loads.max_ns, decision_.relaxation_bound_ns, loads.max_tiles}};
   for (const TileShare& share : decision_.assignment) {
     const int slot = state.placement.slot_of(share.expert, share.worker);
     if (slot != kNoSlot) reserved.slots.push_back(state.placement.index(share.worker, slot));

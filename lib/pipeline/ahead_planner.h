@@ -24,6 +24,12 @@ struct Coming {
   Nanos end_ns = 0;
 };
 
+// What the rule expected of a target, when it planned ahead for it. kAbsent = it did not, or does not say.
+struct Expected {
+  Nanos ffn_ns = kAbsent, relaxation_bound_ns = kAbsent;
+  std::int64_t max_tile_load = 0;
+};
+
 class AheadPlanner {
  public:
   // `layers_ahead`: how many MoE layers ahead of a target copies are made. `rule` is asked for copies alone.
@@ -34,6 +40,7 @@ class AheadPlanner {
   void on_prediction(const Prediction& prediction);
   // The latest prediction of the target that rests on no layer beyond `after_layer`; nullptr = none.
   const std::vector<std::int64_t>* predicted(const Target& target, int after_layer) const;
+  Expected expected(const Target& target) const;
   std::int64_t used() const { return used_; }  // predictions that a plan ahead was made from
 
   // What the copies ahead have not brought yet: no plan of the layer may use it. Ascending by worker and slot.
@@ -58,9 +65,10 @@ class AheadPlanner {
     int after_layer = kAbsent;
     std::vector<std::int64_t> counts;
   };
-  struct Reserved {  // slots that the plan ahead for a target counts on
+  struct Reserved {  // slots that the plan ahead for a target counts on, and what was expected of it
     Target target;
     std::vector<std::size_t> slots;
+    Expected expected;
   };
   struct Layer {
     std::vector<Coming> coming;

@@ -281,6 +281,15 @@ void Planner::plan_by_policy(const Demand& demand, Way& way, LayerState& state, 
   plan.lower_bound = decision.lower_bound_tiles;
   plan.ffn_bound_ns = decision.lower_bound_ns;
   plan.cut = std::move(decision.cut);
+  plan.relaxation_bound_ns = decision.relaxation_bound_ns;
+  if (way.standing) {
+    const Expected expected = way.ahead->expected(demand.target);
+    plan.relaxation_bound_ns = expected.relaxation_bound_ns;
+    if (expected.ffn_ns != kAbsent) {
+      plan.predicted_ffn_ns = expected.ffn_ns;
+      plan.predicted_max_tile_load = expected.max_tile_load;
+    }
+  }
   if (decision.split_bound_ns > 0) plan.split_bound_ns = decision.split_bound_ns;
   plan.budget_hit = decision.budget_hit;
   plan.unready.insert(plan.unready.end(), decision.unready.begin(), decision.unready.end());

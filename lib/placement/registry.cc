@@ -26,7 +26,8 @@ constexpr std::array kPolicies = {
     PolicyInfo{"lina", "replicas in proportion to popularity, split evenly", make_lina},
     PolicyInfo{"libra", "the busiest worker's hottest expert to the least loaded, then tokens", make_libra},
     PolicyInfo{"fastermoe", "the hottest experts on all workers, where that saves more than it costs", make_fastermoe},
-    PolicyInfo{"director", "copies and a split by linear relaxation and randomised rounding", make_director},
+    PolicyInfo{"director", "copies by linear relaxation and randomised rounding, ahead by predictions", make_director,
+               false, true},
     PolicyInfo{"annealing", "the same copies by simulated annealing: director's baseline", make_annealing},
 };
 
