@@ -80,10 +80,12 @@ void Planner::check_change(const std::string& from, const std::string& to) {
     throw Error(ErrorKind::usage, fmt::format("there is no policy \"{}\"", to),
                 "one of " + placement::policy_names(", "));
   if (from == to) return;
-  for (const std::string& policy : {from, to})
-    if (const auto made = make_policy(policy, {}); made && made->is_virtual())
+  for (const std::string& policy : {from, to}) {
+    const auto make = placement::find_policy(policy)->make;
+    if (make != nullptr && make({})->is_virtual())
       throw Error(ErrorKind::usage,
                   fmt::format("policy {} has every expert on every worker, and no other policy has", policy));
+  }
 }
 
 void Planner::change(const PlannerOptions& options) {

@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
         app.add_option("input", flags.input, "Stream to read, - for standard input");
         afore::cli::add_recover(app, flags.recover);
         afore::cli::add_planning_flags(app, flags.planning, true);
+        afore::cli::add_predictor_flag(app, flags.planning);
         afore::cli::add_choice(app, "--only", flags.only,
                                "Emit only records of this kind (and the summary, if asked for)",
                                afore::cli::record_kinds());

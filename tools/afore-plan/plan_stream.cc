@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "afore-plan/explain.h"
+#include "common/predict_stage.h"
 #include "common/record_stream.h"
 #include "pipeline/latency.h"
 #include "pipeline/planner.h"
@@ -21,6 +22,7 @@ class PlanRun {
   explicit PlanRun(const PlanFlags& flags)
       : flags_(flags),
         stream_(flags.input, cli::read_options(flags.planning.top_k, flags.allow_drop), cli::recover_of(flags.recover)),
+        input_(stream_, {flags.planning.predictor, flags.planning.layers_ahead}),
         out_("-") {
     stream_.lines().on_wait([this] { out_.flush(); });
   }
@@ -41,6 +43,7 @@ class PlanRun {
 
   const PlanFlags& flags_;
   cli::RecordStream stream_;
+  cli::PredictStage input_;  // the stream, with what --predictor says
   ByteWriter out_;
   std::string line_;  // of a plan
   std::optional<Target> explain_;
@@ -65,10 +68,10 @@ void PlanRun::begin(const std::optional<Header>& header) {
 
 void PlanRun::on_header(const Header& header) {
   if (setup_) {  // a repeated equal header
-    pass("header", stream_.raw());
+    pass("header", input_.raw());
     return;
   }
-  std::string line(stream_.raw());
+  std::string line(input_.raw());
   std::optional<Header> known = header;
   if (header.planner) {
     on_planned_record("header of a planned stream");
@@ -107,7 +110,7 @@ void PlanRun::on_demand(const Demand& demand) {
   const pipeline::PlannedTarget planned = plan_at_line(demand);
   if (flags_.timing)
     plan_ns_.add(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
-  pass("demand", stream_.raw());  // only now: a demand that cannot be planned is refused, not passed on
+  pass("demand", input_.raw());  // only now: a demand that cannot be planned is refused, not passed on
   if (planned.before && wants("placement")) out_.write_line(wire::to_json(*planned.before));
   if (wants("plan")) {
     line_.clear();
@@ -132,8 +135,8 @@ void PlanRun::run() {
   if (!flags_.explain.empty()) explain_ = parse_target(flags_.explain);
   if (flags_.summary) stream_.lines().stop_when(cli::catch_interrupts());
   try {
-    while (!explained_ && stream_.next()) {
-      const Record& record = stream_.record();
+    while (!explained_ && input_.next()) {
+      const Record& record = input_.record();
       if (const auto* header = std::get_if<Header>(&record)) {
         on_header(*header);
         continue;
@@ -162,12 +165,12 @@ void PlanRun::run() {
         on_planned_record("observed record");
       } else if (const auto* prediction = std::get_if<Prediction>(&record)) {
         planner_->on_prediction(*prediction);
-        pass("prediction", stream_.raw());
+        pass("prediction", input_.raw());
       } else if (const auto* placement = std::get_if<PlacementRecord>(&record)) {
         if (flags_.replan) continue;
-        if (planner_->set_placement(*placement)) pass("placement", stream_.raw());
+        if (planner_->set_placement(*placement)) pass("placement", input_.raw());
       } else {
-        pass(cli::kind_of(record), stream_.raw());
+        pass(cli::kind_of(record), input_.raw());
       }
     }
   } catch (const Error& error) {
@@ -188,6 +191,7 @@ void PlanRun::run() {
 }
 
 void PlanRun::finish(bool interrupted) {
+  if (planner_ && setup_) cli::warn_without_predictions(setup_->planner, planner_->predictions_used());
   if (flags_.summary) {
     Summary summary;
     if (metrics_) summary = metrics_->summary();

@@ -68,7 +68,7 @@ class Comparison {
       refuse_aggregate(header);
       begin(header ? *header : made_header(flags_));
     };
-    handler.pass = [](std::string_view, std::string_view) {};
+    handler.pass = [](std::string_view, const Record&) {};
     handler.placement = [](const PlacementRecord&) {};
     handler.prediction = [this](const Prediction& prediction) {
       if (lanes_.empty()) early_.push_back(prediction);
@@ -76,7 +76,7 @@ class Comparison {
     };
     handler.target = [this](const Demand& demand, const Batch* batch, const Plan*) { on_target(demand, batch); };
     try {
-      Feed(stream_, false, std::move(handler)).run();
+      Feed(stream_, flags_.planning, false, std::move(handler)).run();
       for (Lane& lane : lanes_) lane.host->finish();
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::interrupted) report(lane_summaries(), true);
@@ -98,6 +98,7 @@ class Comparison {
 
   // One closed loop after another: each policy sees the same requests, and a load that reacts to its own speed.
   void serve_requests() {
+    refuse_predictor(flags_.planning);
     begin(stream_.header());
     host::ClosedLoopOptions options = closed_loop_options(flags_, *setup_);
     std::vector<host::IncomingRequest> requests;

@@ -21,12 +21,12 @@ void Feed::release(const Plan* plan) {
 }
 
 void Feed::run() {
-  while (stream_.next()) {
-    const Record& record = stream_.record();
+  while (input_.next()) {
+    const Record& record = input_.record();
     const auto* header = std::get_if<Header>(&record);
     if (!begun_) {
       begun_ = true;
-      handler_.begin(header != nullptr ? std::optional<Header>(*header) : std::nullopt, stream_.raw());
+      handler_.begin(header != nullptr ? std::optional<Header>(*header) : std::nullopt, input_.raw());
       if (header != nullptr) continue;
     }
     const auto* plan = std::get_if<Plan>(&record);
@@ -35,7 +35,7 @@ void Feed::run() {
           ErrorKind::data,
           fmt::format("{}:{}: a plan without the demand it answers", stream_.lines().name(), stream_.line_number()),
           "a plan follows its demand; keep the order of afore-plan's output");
-    handler_.pass(stream_.raw(), cli::kind_of(record));
+    handler_.pass(input_.raw(), record);
     // A placement between a demand and its plan is the map that plan starts from.
     if (const auto* placement = std::get_if<PlacementRecord>(&record)) {
       handler_.placement(*placement);

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "common/planning.h"
+#include "common/predict_stage.h"
 #include "common/record_stream.h"
 
 namespace afore::serve {
@@ -13,7 +15,7 @@ namespace afore::serve {
 struct FeedHandler {
   // `header`: nullopt when the stream has none (flags must do). Called once, before anything else.
   std::function<void(const std::optional<Header>& header, std::string_view raw)> begin;
-  std::function<void(std::string_view raw, std::string_view kind)> pass;  // every other input line, in order
+  std::function<void(std::string_view raw, const Record& record)> pass;  // every other input line, in order
   std::function<void(const PlacementRecord&)> placement;
   std::function<void(const Prediction&)> prediction;
   std::function<void(const Demand&, const Batch* batch, const Plan* plan)> target;
@@ -22,14 +24,18 @@ struct FeedHandler {
 class Feed {
  public:
   // `embedded`: plans of the stream belong to their demand. Without it a demand is handed over at once, plans ignored.
-  Feed(cli::RecordStream& stream, bool embedded, FeedHandler handler)
-      : stream_(stream), embedded_(embedded), handler_(std::move(handler)) {}
+  Feed(cli::RecordStream& stream, const cli::PlanningFlags& flags, bool embedded, FeedHandler handler)
+      : stream_(stream),
+        input_(stream, {flags.predictor, flags.layers_ahead}),
+        embedded_(embedded),
+        handler_(std::move(handler)) {}
   void run();  // to the end of the stream; Errors of the stream and of the handlers pass through
 
  private:
   void release(const Plan* plan);
 
   cli::RecordStream& stream_;
+  cli::PredictStage input_;  // the stream, with what --predictor says
   bool embedded_;
   FeedHandler handler_;
   bool begun_ = false;

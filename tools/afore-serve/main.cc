@@ -55,6 +55,7 @@ int main(int argc, char** argv) {
             app.add_subcommand("replay", "Run a stream through the pipeline, with its plans or with --policy");
         add_common(*replay, replay_flags);
         afore::cli::add_planning_flags(*replay, replay_flags.planning, true);
+        afore::cli::add_predictor_flag(*replay, replay_flags.planning);
         afore::cli::add_choice(*replay, "--only", replay_flags.only, "Emit only records of this kind",
                                afore::cli::record_kinds());
         replay->add_flag("--timeline", replay_flags.timeline, "Emit an operation record for everything a worker did");
@@ -77,6 +78,7 @@ int main(int argc, char** argv) {
             app.add_subcommand("compare", "Run one workload under several policies and print them side by side");
         add_common(*compare, compare_flags);
         afore::cli::add_planning_flags(*compare, compare_flags.planning, false);
+        afore::cli::add_predictor_flag(*compare, compare_flags.planning);
         compare
             ->add_option("--policies", compare_flags.policies,
                          "Policies, separated by commas; the first is the base of comparisons")

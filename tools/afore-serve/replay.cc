@@ -182,13 +182,14 @@ void Replay::run() {
   if (serve_requests()) return;
   FeedHandler handler;
   handler.begin = [this](const std::optional<Header>& header, std::string_view raw) { begin(header, raw); };
-  handler.pass = [this](std::string_view raw, std::string_view kind) {
+  handler.pass = [this](std::string_view raw, const Record& record) {
+    const std::string_view kind = cli::kind_of(record);
     if (kind == "plan" && plans_anew() && !flags_.ignore_plans)
       throw Error(ErrorKind::usage, "--policy on a stream that already has plans", "give --ignore-plans to plan anew");
     saw_request_ = saw_request_ || kind == "request";
     const bool dropped = flags_.ignore_plans && (kind == "plan" || kind == "placement" || kind == "observed");
     if (wants(kind) && !dropped) out_.write_line(raw);
-    if (report_ && !dropped && kind != "header") report_->see(stream_.record());
+    if (report_ && !dropped && kind != "header") report_->see(record);
   };
   handler.placement = [this](const PlacementRecord& record) {
     if (flags_.ignore_plans) return;
@@ -204,7 +205,7 @@ void Replay::run() {
     on_target(demand, batch, plan);
   };
   try {
-    Feed(stream_, !plans_anew() && !flags_.ignore_plans, std::move(handler)).run();
+    Feed(stream_, flags_.planning, !plans_anew() && !flags_.ignore_plans, std::move(handler)).run();
     if (host_) host_->finish();
     else if (saw_request_)
       throw Error(ErrorKind::data, stream_.lines().name() + ": the stream has requests, plans and no demand",
@@ -219,6 +220,7 @@ void Replay::run() {
 }
 
 void Replay::finish(bool interrupted) {
+  if (planner_) cli::warn_without_predictions(setup_->planner, planner_->predictions_used());
   Summary summary;
   if (host_) summary = host_->summary();
   summary.producer = cli::producer("afore-serve");

@@ -69,6 +69,12 @@ void refuse_request_flags(const RequestFlags& flags) {
                 "afore-trace import --from azure-csv or mooncake makes streams of requests");
 }
 
+void refuse_predictor(const cli::PlanningFlags& flags) {
+  if (!flags.predictor.empty())
+    throw Error(ErrorKind::usage, "--predictor predicts from recorded routing, and this stream has requests",
+                "serve them first (replay writes demand), or predict while a model is recorded");
+}
+
 host::ServingLoopOptions serving_loop_options(const RequestFlags& f, const cli::Setup& setup) {
   if (f.max_num_batched_tokens < f.max_num_seqs)
     throw Error(

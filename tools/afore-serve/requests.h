@@ -23,6 +23,8 @@ bool is_request_stream(const std::optional<Header>& header);
 
 // Error{usage} when the stream is one of targets and a flag for requests was given.
 void refuse_request_flags(const RequestFlags& flags);
+// Error{usage}: predictors read the routing of recorded targets.
+void refuse_predictor(const cli::PlanningFlags& flags);
 
 // What the flags for requests say; Error{usage} for flags that contradict each other. Without --kv-budget-tokens that
 // is the model's (kv_budget_tokens()).

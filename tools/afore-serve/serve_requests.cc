@@ -17,6 +17,7 @@ void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWri
   };
   if (flags.planning.policy.empty())
     throw Error(ErrorKind::usage, "the stream has requests, and nobody plans for them", "give --policy POLICY");
+  refuse_predictor(flags.planning);
   cli::Setup setup = resolve(flags, stream.header(), "afore");
   const std::string header(stream.raw());  // looking ahead reads on
   if (report != nullptr) report->add(run_header(*stream.header(), cli::gained(setup, true)));

@@ -115,6 +115,20 @@ void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
   app.add_flag("--no-duplicates", flags.no_duplicates, "EPLB never puts two replicas of an expert on one worker");
 }
 
+void add_predictor_flag(CLI::App& app, PlanningFlags& flags) {
+  app.add_option(
+         "--predictor", flags.predictor,
+         "File of afore-trace train-predictor: predicts from the stream's routing, for policies that look ahead")
+      ->type_name("FILE");
+}
+
+void warn_without_predictions(const pipeline::PlannerOptions& options, std::int64_t used) {
+  if (used == 0 && pipeline::effective_source(options.policy, options.source) == pipeline::DemandSource::prediction)
+    warn(
+        "policy " + options.policy +
+        " made no plan ahead: the stream has no predictions (give --predictor FILE, or afore-trace predict adds them)");
+}
+
 Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, const std::string& default_policy) {
   Setup setup;
   if (header) {

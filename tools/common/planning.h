@@ -15,8 +15,9 @@ namespace afore::cli {
 
 struct PlanningFlags {
   std::string policy;  // empty = not given
-  std::string demand_source, objective = "time", gain_rule = "on", split = "own", cost, model,
-              overlap = "on", level = "on";
+  std::string predictor;
+  std::string demand_source, objective = "time", gain_rule = "on", split = "own", cost, model, overlap = "on",
+                             level = "on";
   std::int64_t workers = kAbsent, slots = kAbsent, tile_tokens = kAbsent, attention_workers = kAbsent;
   std::int64_t microbatches = kAbsent, top_k = kAbsent;
   std::int64_t copy_budget = kAbsent, window_us = kAbsent, window_steps = 50, plan_budget_nodes = 0, layers_ahead = 1;
@@ -34,6 +35,11 @@ std::vector<std::string> record_kinds();
 
 // `with_policy`: --policy, whose default is set by the tool.
 void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy);
+
+// --predictor, for tools that plan recorded streams.
+void add_predictor_flag(CLI::App& app, PlanningFlags& flags);
+// At the end of a run: a policy that plans from predictions, and there were none.
+void warn_without_predictions(const pipeline::PlannerOptions& options, std::int64_t used);
 
 // Everything a planner, a simulator or a verifier needs to know.
 struct Setup {

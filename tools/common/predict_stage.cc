@@ -9,6 +9,7 @@ namespace afore::cli {
 PredictStage::PredictStage(RecordStream& in, PredictFlags flags) : in_(in), flags_(std::move(flags)) {}
 
 bool PredictStage::next() {
+  if (flags_.file.empty()) return in_.next();
   while (ready_.empty())
     if (!read()) return false;
   item_ = std::move(ready_.front());
@@ -42,10 +43,6 @@ bool PredictStage::read() {
     return true;
   }
   Item item{in_.record(), std::string(in_.raw()), false};
-  if (flags_.file.empty()) {
-    ready_.push_back(std::move(item));
-    return true;
-  }
   const auto* batch = std::get_if<Batch>(&item.record);
   const auto* routing = std::get_if<Routing>(&item.record);
   if ((batch != nullptr || routing != nullptr) && !predictor_) open();

@@ -27,9 +27,9 @@ class PredictStage {
   // The next record in the order of the output; false at the end. Error{data}: a file that does not fit the stream's
   // model, or a stream without a model to fit.
   bool next();
-  const Record& record() const { return current_->record; }
-  std::string_view raw() const { return current_->raw; }  // its line, without LF
-  bool predicted() const { return current_->predicted; }  // it is not of the input
+  const Record& record() const { return flags_.file.empty() ? in_.record() : item_.record; }
+  std::string_view raw() const { return flags_.file.empty() ? in_.raw() : item_.raw; }  // its line, without LF
+  bool predicted() const { return item_.predicted; }                                    // it is not of the input
 
  private:
   struct Item {
@@ -48,7 +48,6 @@ class PredictStage {
   std::optional<Item> held_;  // a demand whose routing may come
   std::vector<Prediction> made_;
   Item item_;
-  Item* current_ = &item_;
 };
 
 }  // namespace afore::cli
