@@ -106,7 +106,7 @@ prepare() {
     mkdir -p "$work/root/cmake/bin"
     cp "$work"/wheel/cmake/data/bin/cmake "$work/root/cmake/bin/"
     cp -R "$work"/wheel/cmake/data/share/cmake-* "$work/root/cmake/share/"
-    rm -rf "$work/root/cmake/share"/*/Help
+    rm -rf "$work/root/cmake/share"/*/Help "$work/root/cmake/share"/*/Modules/Platform/{,Linker/}{AIX,Android,Apple,Darwin,Windows}*
     chmod +x "$work/root/cmake/bin/cmake"
   fi
   write_pkg_config "$work/root"
