@@ -7,7 +7,7 @@ prepared_packages=(libcli11-dev nlohmann-json3-dev libzstd-dev libfmt-dev libpcr
 # Every machine with a C++ compiler has these; what else is here no one links.
 never_prepared='^(libc6|libc6-dev|libc-dev|libgcc-s1|libstdc\+\+6|gcc-[0-9]+-base|libcrypt1|libpcre2-(16|32|posix).*|lib(lapack|blas|bz2)-dev|coinor-libosi.*|debconf.*|.*:.*|<.*>)$'
 cmake_version=3.31.6
-prepared_most_mb=50
+prepared_most_mb=64
 multiarch=x86_64-linux-gnu
 
 # The packages and what they depend on, one a line.
@@ -41,16 +41,18 @@ download_cmake() {
 # Of the root in $1: no documentation, one lib folder, no links.
 flatten() {
   local folder=$1 link target
-  rm -rf "$folder"/usr/share/{doc,man,lintian,bash-completion,zsh,bug,vim,emacs,info,doc-base}
+  rm -rf "$folder"/usr/share/{doc,man,lintian,bash-completion,zsh,bug,vim,emacs,info,doc-base,coin}
   rm -f "$folder"/usr/lib/$multiarch/libpcre2-{16,32,posix}.a # other archives are looked for by CMake's packages
   if [[ -d $folder/lib ]]; then
     cp -R "$folder/lib/." "$folder/usr/lib/"
     rm -rf "${folder:?}/lib"
   fi
-  # Debian chooses among them with links that installing makes.
-  for target in lapack/liblapack blas/libblas; do
-    cp "$folder/usr/lib/$multiarch/$target.so.3" "$folder/usr/lib/$multiarch/"
+  # Debian chooses among these with links that installing makes.
+  for target in lapack blas; do
+    cp -L "$folder/usr/lib/$multiarch/$target/lib$target.so.3" "$folder/usr/lib/$multiarch/"
+    rm -rf "${folder:?}/usr/lib/$multiarch/$target"
   done
+  rm -f "$folder"/usr/lib/$multiarch/lib{Clp,ClpSolver,OsiClp,CoinUtils}.a "$folder"/usr/lib/$multiarch/libOsi*
   while IFS= read -r -d '' link; do
     target=$(readlink "$link")
     case $target in
@@ -62,6 +64,8 @@ flatten() {
     while [[ -L $target ]]; do target=$(dirname "$target")/$(readlink "$target"); done
     if [[ -f $target ]]; then cp --remove-destination "$target" "$link"; else rm "$link"; fi
   done < <(find "$folder" -type l -print0)
+  # No one asks for these by their full version.
+  rm -f "$folder"/usr/lib/$multiarch/lib{Clp,ClpSolver,CoinUtils,gfortran,quadmath}.so.*.*.*
 }
 
 write_pkg_config() {
@@ -102,7 +106,7 @@ prepare() {
     mkdir -p "$work/root/cmake/bin"
     cp "$work"/wheel/cmake/data/bin/cmake "$work/root/cmake/bin/"
     cp -R "$work"/wheel/cmake/data/share/cmake-* "$work/root/cmake/share/"
-    rm -rf "$work/root/cmake/share"/*/Help
+    rm -rf "$work/root/cmake/share"/*/Help "$work/root/cmake/share"/*/Modules/Platform/{,Linker/}{AIX,Android,Apple,Darwin,Windows}*
     chmod +x "$work/root/cmake/bin/cmake"
   fi
   write_pkg_config "$work/root"

@@ -8,7 +8,7 @@
 namespace afore::placement::director {
 namespace {
 
-constexpr int kEvaluations = 600;
+constexpr int kEvaluations = 4000;
 constexpr double kWarm = 0.03, kCold = 0.001;  // of the objective, at the beginning and the end
 
 }  // namespace
