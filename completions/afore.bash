@@ -191,6 +191,8 @@ _afore_trace() {
       ':repair') path='repair' ;;
       ':merge') path='merge' ;;
       ':fit-cost') path='fit-cost' ;;
+      ':train-predictor') path='train-predictor' ;;
+      ':predict') path='predict' ;;
     esac
   done
   case "$path:$prev" in
@@ -223,10 +225,14 @@ _afore_trace() {
     'merge:--recover') words='strict tail skip' ;;
     'merge:-o' | 'merge:--output') ;;
     'fit-cost:--device' | 'fit-cost:--seed' | 'fit-cost:-o' | 'fit-cost:--output' | 'fit-cost:--ffn' | 'fit-cost:--link' | 'fit-cost:--cost') ;;
+    'train-predictor:--recover') words='strict tail skip' ;;
+    'train-predictor:-o' | 'train-predictor:--output' | 'train-predictor:--features' | 'train-predictor:--token-dims' | 'train-predictor:--hidden' | 'train-predictor:--window' | 'train-predictor:--epochs' | 'train-predictor:--seed' | 'train-predictor:--threads' | 'train-predictor:--test-share' | 'train-predictor:--test-domain') ;;
+    'predict:--recover') words='strict tail skip' ;;
+    'predict:-o' | 'predict:--output' | 'predict:--predictor' | 'predict:--layers-ahead') ;;
     *)
       case "$path" in
-        '') words='--version -h --help -q --quiet import synth stat plot compare head replay record check repair merge fit-cost' ;;
-        'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --routing --requests --rate-scale --start-s --window-s --sum --phase --allow-drop --sample-steps --tokens --top-k --experts --hidden-layers --moe-layers --layer-axis --workers --map --model-class --iterations -q --quiet' ;;
+        '') words='--version -h --help -q --quiet import synth stat plot compare head replay record check repair merge fit-cost train-predictor predict' ;;
+        'import') words='-h --help --from --seed --microbatches --layers --model -o --output --meta --concurrent --prefill-chunk --steps --warmup-steps --phases --phase-change --rows --routing --requests --rate-scale --start-s --window-s --sum --phase --allow-drop --sample-steps --tokens --top-k --experts --hidden-layers --moe-layers --layer-axis --workers --map --model-class --iterations -q --quiet' ;;
         'synth') words='-h --help --model --layers --steps --warmup-steps --microbatches --tokens --seed --popularity --skew --drift --burst --switch -o --output -q --quiet' ;;
         'stat') words='-h --help --recover --format --json --workers --hot --top-k --include-warmup -q --quiet' ;;
         'plot') words='-h --help --to -o --output --recover --layers --step --window-us --slo --workers --top-k -q --quiet' ;;
@@ -238,6 +244,8 @@ _afore_trace() {
         'repair') words='-h --help -o --output -q --quiet' ;;
         'merge') words='-h --help -o --output --recover -q --quiet' ;;
         'fit-cost') words='-h --help --device --seed -o --output --ffn --link --cost --force -q --quiet' ;;
+        'train-predictor') words='-h --help -o --output --force --json --recover --features --token-dims --hidden --window --epochs --seed --threads --test-share --test-domain -q --quiet' ;;
+        'predict') words='-h --help -o --output --recover --predictor --layers-ahead --stat --json -q --quiet' ;;
       esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

@@ -7,7 +7,7 @@
 namespace afore::predict {
 
 struct AdamOptions {
-  float rate = 2e-3F;
+  float rate = 1e-3F;
   float beta1 = 0.9F, beta2 = 0.999F, epsilon = 1e-8F;
   float weight_decay = 0;  // per step and unit of rate; not of biases
 };

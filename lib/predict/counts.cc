@@ -3,11 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "util/fmath.h"
-
 namespace afore::predict {
-
-float chance(float score) { return static_cast<float>(1 / (1 + fmath::exp(-static_cast<double>(score)))); }
 
 ExpectedCounts::ExpectedCounts(int experts, int top_k)
     : top_k_(top_k),

@@ -17,9 +17,9 @@ namespace afore::predict {
 namespace {
 
 constexpr int kBatch = 256;  // rows of a step
-constexpr AdamOptions kAdam{.rate = 2e-3F, .weight_decay = 2e-2F};
-// Share of the inputs that are hidden from the network while it learns: single experts, and all of a request's past.
-constexpr double kDropExpert = 0.1, kDropPast = 0.05;
+constexpr AdamOptions kAdam{.rate = 4e-3F, .weight_decay = 0.1F};
+// Share of the rows whose request's past is hidden from the network while it learns: that of a prompt is not there.
+constexpr double kDropPast = 0.05;
 
 // One layer's training.
 class LayerTraining {
@@ -89,16 +89,12 @@ class LayerTraining {
   }
 
   void hide() {
-    const int past = layout_.top_k;
     for (int t = 0; t < inputs_.tokens; ++t) {
+      if (rng_.uniform() >= kDropPast) continue;
       const auto on = inputs_.on_of(t);
       const auto dense = inputs_.dense_of(t);
-      if (rng_.uniform() < kDropPast) {
-        std::fill(on.begin(), on.begin() + past, kOff);
-        std::fill(dense.begin() + layout_.token_values, dense.end(), 0.0F);
-      }
-      for (std::int32_t& row : on)
-        if (rng_.uniform() < kDropExpert) row = kOff;
+      std::fill(on.begin(), on.begin() + layout_.top_k, kOff);
+      std::fill(dense.begin() + layout_.token_values, dense.end(), 0.0F);
     }
   }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "util/rng.h"
@@ -11,6 +13,14 @@ namespace {
 
 std::int64_t sum(const std::vector<std::int64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
+TEST(Counts, ChanceIsTheLogisticFunction) {
+  for (float score = -30; score <= 30; score += 0.01F)
+    ASSERT_NEAR(chance(score), 1 / (1 + std::exp(-static_cast<double>(score))), 1e-6) << score;
+  EXPECT_LT(chance(-1e30F), 1e-30F);
+  EXPECT_EQ(chance(1e30F), 1);
+  EXPECT_EQ(chance(std::numeric_limits<float>::quiet_NaN()), 1);
 }
 
 TEST(Counts, ScaledToTopKAndRounded) {
