@@ -12,15 +12,12 @@ template <int kCount>
 [[gnu::always_inline]] inline void tile(const float* a, std::size_t a_row, std::size_t a_step, const float* w, float* c,
                                         int inner, int columns) {
   Lanes sum[kCount];
-#pragma GCC unroll 8
   for (int i = 0; i < kCount; ++i) sum[i] = *reinterpret_cast<const Lanes*>(c + static_cast<std::size_t>(i) * columns);
   for (int k = 0; k < inner; ++k) {
     const Lanes from = *reinterpret_cast<const Lanes*>(w + static_cast<std::size_t>(k) * columns);
     const float* factors = a + k * a_step;
-#pragma GCC unroll 8
     for (int i = 0; i < kCount; ++i) sum[i] += factors[i * a_row] * from;
   }
-#pragma GCC unroll 8
   for (int i = 0; i < kCount; ++i) *reinterpret_cast<Lanes*>(c + static_cast<std::size_t>(i) * columns) = sum[i];
 }
 

@@ -70,9 +70,9 @@ void add_predict(CLI::App& app) {
   sub->add_flag("--json", o->json, "With --stat: one object");
   examples(*sub, {{"A predictor of the bundled model, and its predictions",
                    "model=${AFORE_DATA:-/usr/share/afore}/models/tiny\n"
-                   "afore-trace record --routing --max-concurrency 48 --steps 40 > routed.jsonl\n"
-                   "afore-trace train-predictor routed.jsonl -o tiny.predictor --features $model \\\n"
-                   "  --epochs 2 --hidden 16\n"
+                   "afore-trace record --routing --workload math --steps 40 > routed.jsonl\n"
+                   "afore-trace train-predictor -q routed.jsonl -o tiny.predictor \\\n"
+                   "  --features $model --epochs 2 --hidden 16\n"
                    "afore-trace predict routed.jsonl --predictor tiny.predictor > predicted.jsonl"},
                   {"How well they met the demand", "afore-trace predict --stat predicted.jsonl"}});
   sub->final_callback([o, &app] {

@@ -208,17 +208,18 @@ void add_train_predictor(CLI::App& app) {
       ->group(testing);
   examples(*sub, {{"A predictor of the bundled model",
                    "model=${AFORE_DATA:-/usr/share/afore}/models/tiny\n"
-                   "afore-trace record --routing --max-concurrency 48 --steps 40 > routed.jsonl\n"
-                   "afore-trace train-predictor routed.jsonl -o tiny.predictor --features $model \\\n"
-                   "  --epochs 2 --hidden 16"},
+                   "afore-trace record --routing --workload math --steps 40 > routed.jsonl\n"
+                   "afore-trace train-predictor -q routed.jsonl -o tiny.predictor \\\n"
+                   "  --features $model --epochs 2 --hidden 16"},
                   {"Of recorded routing alone, tested on a domain that it never saw",
-                   "routing=${AFORE_DATA:-/usr/share/afore}/data/tiny-routing\n"
-                   "for domain in math code; do\n"
-                   "  afore-trace import --from routing-ids $routing/$domain.ids.u8.zst --rows -q \\\n"
-                   "    --meta $routing/$domain.index.json --concurrent 16 --steps 40 > $domain.jsonl\n"
+                   "from=${AFORE_DATA:-/usr/share/afore}/data/tiny-routing\n"
+                   "for name in math code; do\n"
+                   "  afore-trace import --from routing-ids $from/$name.ids.u8.zst \\\n"
+                   "    --meta $from/$name.index.json --rows -q --concurrent 16 --steps 40 \\\n"
+                   "    > $name.jsonl\n"
                    "done\n"
-                   "afore-trace train-predictor math=math.jsonl code=code.jsonl -o math.predictor \\\n"
-                   "  --test-domain code --epochs 2 --hidden 16"}});
+                   "afore-trace train-predictor -q math=math.jsonl code=code.jsonl \\\n"
+                   "  -o math.predictor --test-domain code --epochs 2 --hidden 16"}});
   sub->final_callback([o] { run_train(*o); });
 }
 
