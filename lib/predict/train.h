@@ -5,6 +5,7 @@
 
 #include "predict/dataset.h"
 #include "predict/model.h"
+#include "util/stop_flag.h"
 
 namespace afore::predict {
 
@@ -14,7 +15,7 @@ struct TrainOptions {
   int threads = 1;  // the result does not depend on it
   // Called now and then, from any thread but one at a time: parts of the work that are done.
   std::function<void(std::int64_t done, std::int64_t total)> progress;
-  const volatile int* interrupted = nullptr;  // training then ends early, with Error{interrupted}
+  const StopFlag* interrupted = nullptr;  // training then ends early, with Error{interrupted}
 };
 
 // Fills model.networks. Loss: for each expert the cross entropy of "the token takes it". Adam (Kingma, Ba 2015) with

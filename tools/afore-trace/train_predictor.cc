@@ -126,7 +126,7 @@ std::string json_of(const Trained& t) {
   return object.text() + "\n";
 }
 
-void train(const TrainPredictorOptions& o, const volatile int* interrupted, Trained& t) {
+void train(const TrainPredictorOptions& o, const StopFlag* interrupted, Trained& t) {
   Progress progress("layer epochs", kAbsent, Progress::Output::at_end);
   predict::TrainOptions options;
   options.epochs = static_cast<int>(o.epochs);
@@ -149,7 +149,7 @@ void run_train(const TrainPredictorOptions& o) {
   if (o.data.hidden % predict::kLanes != 0)
     throw Error(ErrorKind::usage, fmt::format("--hidden {} is no multiple of {}", o.data.hidden, predict::kLanes));
   check_can_publish(o.output, o.force, kPublishHint);
-  const volatile int* interrupted = catch_interrupts();
+  const StopFlag* interrupted = catch_interrupts();
   Trained t;
   t.data = load_predictor_data(o.data);
   t.model.shape = t.data.shape;
