@@ -48,27 +48,27 @@ _afore_plan() {
   done
   case "$path:$prev" in
     ':--recover') words='strict tail skip' ;;
-    ':--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe director annealing' ;;
+    ':--policy') words='static afore joined paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe director annealing' ;;
     ':--split') words='own exact' ;;
-    ':--demand-source') words='prefetch last_step window' ;;
+    ':--demand-source') words='prefetch last_step window prediction' ;;
     ':--objective') words='time tiles' ;;
     ':--gain-rule') words='on off' ;;
     ':--overlap') words='on off' ;;
     ':--level') words='on off' ;;
     ':--primaries') words='auto contiguous balanced' ;;
-    ':--only') words='header sequence request batch demand routing placement plan observed operation membership completion summary' ;;
-    ':--workers' | ':--worker' | ':--pin-experts' | ':--slots' | ':--tile-tokens' | ':--attention-workers' | ':--microbatches' | ':--top-k' | ':--model' | ':--cost' | ':--copy-budget' | ':--window-us' | ':--window-steps' | ':--plan-budget-nodes' | ':--eplb-interval' | ':--eplb-step-bytes' | ':--eplb-groups' | ':--eplb-nodes' | ':--init' | ':--balance-steps' | ':--explain') ;;
+    ':--only') words='header sequence request batch demand routing prediction placement plan observed operation membership completion summary' ;;
+    ':--layers-ahead' | ':--workers' | ':--worker' | ':--pin-experts' | ':--slots' | ':--tile-tokens' | ':--attention-workers' | ':--microbatches' | ':--top-k' | ':--model' | ':--cost' | ':--copy-budget' | ':--window-us' | ':--window-steps' | ':--plan-budget-nodes' | ':--eplb-interval' | ':--eplb-step-bytes' | ':--eplb-groups' | ':--eplb-nodes' | ':--init' | ':--balance-steps' | ':--predictor' | ':--explain') ;;
     'verify:--recover') words='strict tail skip' ;;
     'advise:--recover') words='strict tail skip' ;;
     'advise:--split') words='own exact' ;;
-    'advise:--demand-source') words='prefetch last_step window' ;;
+    'advise:--demand-source') words='prefetch last_step window prediction' ;;
     'advise:--objective') words='time tiles' ;;
     'advise:--gain-rule') words='on off' ;;
     'advise:--overlap') words='on off' ;;
     'advise:--level') words='on off' ;;
     'advise:--primaries') words='auto contiguous balanced' ;;
     'advise:--links') words='own shared' ;;
-    'advise:--policies' | 'advise:--history-steps' | 'advise:--evaluate-steps' | 'advise:--min-gain' | 'advise:--confidence' | 'advise:--workers' | 'advise:--worker' | 'advise:--pin-experts' | 'advise:--slots' | 'advise:--tile-tokens' | 'advise:--attention-workers' | 'advise:--microbatches' | 'advise:--top-k' | 'advise:--model' | 'advise:--cost' | 'advise:--copy-budget' | 'advise:--window-us' | 'advise:--window-steps' | 'advise:--plan-budget-nodes' | 'advise:--eplb-interval' | 'advise:--eplb-step-bytes' | 'advise:--eplb-groups' | 'advise:--eplb-nodes' | 'advise:--init' | 'advise:--balance-steps' | 'advise:--kv-tokens') ;;
+    'advise:--policies' | 'advise:--history-steps' | 'advise:--evaluate-steps' | 'advise:--min-gain' | 'advise:--confidence' | 'advise:--layers-ahead' | 'advise:--workers' | 'advise:--worker' | 'advise:--pin-experts' | 'advise:--slots' | 'advise:--tile-tokens' | 'advise:--attention-workers' | 'advise:--microbatches' | 'advise:--top-k' | 'advise:--model' | 'advise:--cost' | 'advise:--copy-budget' | 'advise:--window-us' | 'advise:--window-steps' | 'advise:--plan-budget-nodes' | 'advise:--eplb-interval' | 'advise:--eplb-step-bytes' | 'advise:--eplb-groups' | 'advise:--eplb-nodes' | 'advise:--init' | 'advise:--balance-steps' | 'advise:--kv-tokens') ;;
     'ratio:--recover') words='strict tail skip' ;;
     'ratio:--workers' | 'ratio:--batch' | 'ratio:--context' | 'ratio:--tile-tokens' | 'ratio:--top-k' | 'ratio:--model' | 'ratio:--cost') ;;
     'place:--recover') words='strict tail skip' ;;
@@ -81,9 +81,9 @@ _afore_plan() {
     'check:--workers' | 'check:--model-class' | 'check:--model' | 'check:--experts' | 'check:--hidden-layers' | 'check:--moe-layers' | 'check:--expert-bytes') ;;
     *)
       case "$path" in
-        '') words='--version -h --help --recover --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --explain --summary --timing --replan --allow-drop -q --quiet verify advise ratio place export check' ;;
+        '') words='--version -h --help --recover --policy --split --demand-source --layers-ahead --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --predictor --only --explain --summary --timing --replan --allow-drop -q --quiet verify advise ratio place export check' ;;
         'verify') words='-h --help --recover --json -q --quiet' ;;
-        'advise') words='-h --help --recover --policies --history-steps --evaluate-steps --min-gain --confidence --json --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --kv-tokens --links --replan --allow-drop -q --quiet' ;;
+        'advise') words='-h --help --recover --policies --history-steps --evaluate-steps --min-gain --confidence --json --split --demand-source --layers-ahead --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --kv-tokens --links --replan --allow-drop -q --quiet' ;;
         'ratio') words='-h --help --recover --workers --batch --context --tile-tokens --top-k --model --cost --json -q --quiet' ;;
         'place') words='-h --help --recover --workers --slots --redundant-experts --policy --eplb-groups --eplb-nodes --no-duplicates --allow-drop --model --experts --hidden-layers --moe-layers --expert-bytes -q --quiet' ;;
         'export') words='-h --help --recover --to -o --output --force --fill --map-version --model-class --layer-updates-per-iter --model --experts --hidden-layers --moe-layers --expert-bytes -q --quiet' ;;
@@ -112,35 +112,35 @@ _afore_serve() {
     'replay:--topology') words='afd colocated' ;;
     'replay:--dispatch') words='routed broadcast' ;;
     'replay:--links') words='own shared' ;;
-    'replay:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe director annealing' ;;
+    'replay:--policy') words='static afore joined paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe director annealing' ;;
     'replay:--split') words='own exact' ;;
-    'replay:--demand-source') words='prefetch last_step window' ;;
+    'replay:--demand-source') words='prefetch last_step window prediction' ;;
     'replay:--objective') words='time tiles' ;;
     'replay:--gain-rule') words='on off' ;;
     'replay:--overlap') words='on off' ;;
     'replay:--level') words='on off' ;;
     'replay:--primaries') words='auto contiguous balanced' ;;
-    'replay:--only') words='header sequence request batch demand routing placement plan observed operation membership completion summary' ;;
-    'replay:--kv-tokens' | 'replay:--copy-chunk' | 'replay:--faults' | 'replay:--fault-seed' | 'replay:--max-num-seqs' | 'replay:--max-num-batched-tokens' | 'replay:--kv-budget-tokens' | 'replay:--max-queue' | 'replay:--max-queue-ms' | 'replay:--timeout-s' | 'replay:--duration-s' | 'replay:--goodput' | 'replay:--report' | 'replay:--workers' | 'replay:--worker' | 'replay:--pin-experts' | 'replay:--slots' | 'replay:--tile-tokens' | 'replay:--attention-workers' | 'replay:--microbatches' | 'replay:--top-k' | 'replay:--model' | 'replay:--cost' | 'replay:--copy-budget' | 'replay:--window-us' | 'replay:--window-steps' | 'replay:--plan-budget-nodes' | 'replay:--eplb-interval' | 'replay:--eplb-step-bytes' | 'replay:--eplb-groups' | 'replay:--eplb-nodes' | 'replay:--init' | 'replay:--balance-steps') ;;
+    'replay:--only') words='header sequence request batch demand routing prediction placement plan observed operation membership completion summary' ;;
+    'replay:--kv-tokens' | 'replay:--copy-chunk' | 'replay:--faults' | 'replay:--fault-seed' | 'replay:--max-num-seqs' | 'replay:--max-num-batched-tokens' | 'replay:--kv-budget-tokens' | 'replay:--max-queue' | 'replay:--max-queue-ms' | 'replay:--timeout-s' | 'replay:--duration-s' | 'replay:--goodput' | 'replay:--report' | 'replay:--layers-ahead' | 'replay:--workers' | 'replay:--worker' | 'replay:--pin-experts' | 'replay:--slots' | 'replay:--tile-tokens' | 'replay:--attention-workers' | 'replay:--microbatches' | 'replay:--top-k' | 'replay:--model' | 'replay:--cost' | 'replay:--copy-budget' | 'replay:--window-us' | 'replay:--window-steps' | 'replay:--plan-budget-nodes' | 'replay:--eplb-interval' | 'replay:--eplb-step-bytes' | 'replay:--eplb-groups' | 'replay:--eplb-nodes' | 'replay:--init' | 'replay:--balance-steps' | 'replay:--predictor') ;;
     'compare:--recover') words='strict tail skip' ;;
     'compare:--host') words='sim' ;;
     'compare:--topology') words='afd colocated' ;;
     'compare:--dispatch') words='routed broadcast' ;;
     'compare:--links') words='own shared' ;;
     'compare:--split') words='own exact' ;;
-    'compare:--demand-source') words='prefetch last_step window' ;;
+    'compare:--demand-source') words='prefetch last_step window prediction' ;;
     'compare:--objective') words='time tiles' ;;
     'compare:--gain-rule') words='on off' ;;
     'compare:--overlap') words='on off' ;;
     'compare:--level') words='on off' ;;
     'compare:--primaries') words='auto contiguous balanced' ;;
     'compare:--format') words='table json' ;;
-    'compare:--kv-tokens' | 'compare:--copy-chunk' | 'compare:--faults' | 'compare:--fault-seed' | 'compare:--max-num-seqs' | 'compare:--max-num-batched-tokens' | 'compare:--kv-budget-tokens' | 'compare:--max-queue' | 'compare:--max-queue-ms' | 'compare:--timeout-s' | 'compare:--duration-s' | 'compare:--goodput' | 'compare:--report' | 'compare:--workers' | 'compare:--worker' | 'compare:--pin-experts' | 'compare:--slots' | 'compare:--tile-tokens' | 'compare:--attention-workers' | 'compare:--microbatches' | 'compare:--top-k' | 'compare:--model' | 'compare:--cost' | 'compare:--copy-budget' | 'compare:--window-us' | 'compare:--window-steps' | 'compare:--plan-budget-nodes' | 'compare:--eplb-interval' | 'compare:--eplb-step-bytes' | 'compare:--eplb-groups' | 'compare:--eplb-nodes' | 'compare:--init' | 'compare:--balance-steps' | 'compare:--policies' | 'compare:--summaries') ;;
+    'compare:--kv-tokens' | 'compare:--copy-chunk' | 'compare:--faults' | 'compare:--fault-seed' | 'compare:--max-num-seqs' | 'compare:--max-num-batched-tokens' | 'compare:--kv-budget-tokens' | 'compare:--max-queue' | 'compare:--max-queue-ms' | 'compare:--timeout-s' | 'compare:--duration-s' | 'compare:--goodput' | 'compare:--report' | 'compare:--layers-ahead' | 'compare:--workers' | 'compare:--worker' | 'compare:--pin-experts' | 'compare:--slots' | 'compare:--tile-tokens' | 'compare:--attention-workers' | 'compare:--microbatches' | 'compare:--top-k' | 'compare:--model' | 'compare:--cost' | 'compare:--copy-budget' | 'compare:--window-us' | 'compare:--window-steps' | 'compare:--plan-budget-nodes' | 'compare:--eplb-interval' | 'compare:--eplb-step-bytes' | 'compare:--eplb-groups' | 'compare:--eplb-nodes' | 'compare:--init' | 'compare:--balance-steps' | 'compare:--predictor' | 'compare:--policies' | 'compare:--summaries') ;;
     'run:--workload') words='conversation documents code math mixed' ;;
     'run:--host') words='threads monolithic' ;;
     'run:--device') words='cpu cuda auto' ;;
     'run:--sm-partitions') words='auto off' ;;
-    'run:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe director annealing' ;;
+    'run:--policy') words='static afore joined paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe director annealing' ;;
     'run:--demand-source') words='prefetch last_step window' ;;
     'run:--objective') words='time tiles' ;;
     'run:--gain-rule') words='on off' ;;
@@ -150,7 +150,7 @@ _afore_serve() {
     'run:--model' | 'run:--weights' | 'run:--layers' | 'run:--prompt' | 'run:--prompts' | 'run:--trace' | 'run:--rate-scale' | 'run:--num-prompts' | 'run:--max-tokens' | 'run:--temperature' | 'run:--top-p' | 'run:--seed' | 'run:--stop' | 'run:--ffn-workers' | 'run:--attention-workers' | 'run:--microbatches' | 'run:--slots' | 'run:--copy-budget' | 'run:--window-us' | 'run:--eplb-interval' | 'run:--cost' | 'run:--sizes' | 'run:--tile-tokens' | 'run:--threads' | 'run:--max-concurrency' | 'run:--deadline-s' | 'run:--max-num-seqs' | 'run:--max-num-batched-tokens' | 'run:--kv-budget-tokens' | 'run:--max-queue' | 'run:--max-queue-ms' | 'run:--timeout-s' | 'run:--duration-s' | 'run:--goodput' | 'run:--record' | 'run:--report') ;;
     'http:--device') words='cpu cuda auto' ;;
     'http:--sm-partitions') words='auto off' ;;
-    'http:--policy') words='static afore paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe director annealing' ;;
+    'http:--policy') words='static afore joined paper balanced split ideal eplb llep quota metro lplb harmoeny lina libra fastermoe director annealing' ;;
     'http:--demand-source') words='prefetch last_step window' ;;
     'http:--objective') words='time tiles' ;;
     'http:--gain-rule') words='on off' ;;
@@ -163,8 +163,8 @@ _afore_serve() {
     *)
       case "$path" in
         '') words='--version -h --help -q --quiet replay compare run http calibrate' ;;
-        'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --topology --dispatch --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --report --allow-drop --policy --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --only --timeline -q --quiet' ;;
-        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --topology --dispatch --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --report --allow-drop --split --demand-source --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --policies --format --json --summaries -q --quiet' ;;
+        'replay') words='-h --help --recover --host --kv-tokens --ignore-plans --topology --dispatch --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --report --allow-drop --policy --split --demand-source --layers-ahead --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --predictor --only --timeline -q --quiet' ;;
+        'compare') words='-h --help --recover --host --kv-tokens --ignore-plans --topology --dispatch --links --copy-chunk --faults --fault-seed --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --report --allow-drop --split --demand-source --layers-ahead --objective --workers --worker --pin-experts --slots --tile-tokens --attention-workers --microbatches --top-k --model --cost --copy-budget --window-us --window-steps --plan-budget-nodes --gain-rule --overlap --level --eplb-interval --eplb-step-bytes --eplb-groups --eplb-nodes --init --primaries --balance-steps --no-duplicates --predictor --policies --format --json --summaries -q --quiet' ;;
         'run') words='-h --help --model --weights --layers --prompt --prompts --workload --trace --rate-scale --num-prompts --max-tokens --temperature --top-p --seed --stop --ignore-eos --host --device --sm-partitions --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --sizes --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --json --record --timeline --report -q --quiet' ;;
         'http') words='-h --help --model --weights --layers --listen --port --token-file --ready-file --served-model-name --max-connections --drain-s --device --sm-partitions --policy --demand-source --objective --ffn-workers --attention-workers --microbatches --slots --copy-budget --window-us --gain-rule --level --eplb-interval --no-overlap --cost --pace --sizes --tile-tokens --combine --isa --threads --max-concurrency --deadline-s --max-num-seqs --max-num-batched-tokens --kv-budget-tokens --max-queue --max-queue-ms --timeout-s --duration-s --goodput --inject -q --quiet' ;;
         'calibrate') words='-h --help --cost --name -o --output --force --recover -q --quiet' ;;

@@ -6,8 +6,8 @@ namespace afore::pipeline {
 namespace {
 
 constexpr int kTried = 12, kWatched = 32;  // targets
-constexpr double kWorthStarting = 0.01;    // of the FFN time, on top of what stands
-constexpr double kWorthKeeping = 0.0025;   // on top of what residents would save
+constexpr double kWorthStarting = 0.003;   // of the FFN time, on top of what stands
+constexpr double kWorthKeeping = 0.001;    // on top of what residents would save
 constexpr double kMemory = 1.0 / 16;
 constexpr std::int64_t kFirstRest = 64, kLongestRest = 4096;  // targets between two trials
 

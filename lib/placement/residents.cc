@@ -227,7 +227,7 @@ void Residents::list_candidates(const Request& request, Layer& layer) {
       for (const int id : table_.of_worker(from)) {
         const int expert = table_.expert(id);
         if (work_[id] == 0 || is_pinned(request, expert)) continue;
-        bool there = false;
+        bool there = request.placement.holds(expert, to);  // also in a slot that is kept from residents
         for (int other = table_.first(expert); other < table_.first(expert + 1); ++other)
           there = there || table_.worker(other) == to;
         if (!there) layer.candidates.push_back({expert, to, victim});

@@ -147,7 +147,7 @@ void add_record(CLI::App& app) {
                   {"A prompt of one's own, with each token's experts, as a log",
                    "afore-trace record --prompt 'int main(int argc,' --max-tokens 8 --routing \\\n"
                    "  -o routing.afl"},
-                  {"With what the next layer's gate foretells at each layer, a layer ahead of its demand",
+                  {"With what the next layer's gate foretells, a layer ahead",
                    "afore-trace record --workload math --steps 5 --predict gate > foretold.jsonl"},
                   {"The stream of another program, kept in segments of 1 MiB",
                    "cat demand.jsonl | afore-trace record --roll-bytes 1MiB -o kept.afl"}});
