@@ -52,6 +52,7 @@ void Reader::begin(std::optional<Header> header) {
     header->planner.reset();
   }
   setup_ = cli::resolve(flags_.planning, header, "static");
+  cli::plan_without_predictions(setup_);
 }
 
 void Reader::on_plan_record(const char* kind) const {

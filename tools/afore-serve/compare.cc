@@ -100,6 +100,7 @@ class Comparison {
   void serve_requests() {
     refuse_predictor(flags_.planning);
     begin(stream_.header());
+    cli::plan_without_predictions(*setup_);
     host::ClosedLoopOptions options = closed_loop_options(flags_, *setup_);
     std::vector<host::IncomingRequest> requests;
     RequestFeed feed(stream_, [](std::string_view, std::string_view) {});

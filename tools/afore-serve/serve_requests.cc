@@ -19,6 +19,7 @@ void replay_requests(const ServeFlags& flags, cli::RecordStream& stream, ByteWri
     throw Error(ErrorKind::usage, "the stream has requests, and nobody plans for them", "give --policy POLICY");
   refuse_predictor(flags.planning);
   cli::Setup setup = resolve(flags, stream.header(), "afore");
+  cli::plan_without_predictions(setup);
   const std::string header(stream.raw());  // looking ahead reads on
   if (report != nullptr) report->add(run_header(*stream.header(), cli::gained(setup, true)));
   cli::find_initial_maps(flags.planning, stream, {&setup.planner.policy, 1}, false, setup);

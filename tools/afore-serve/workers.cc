@@ -59,7 +59,9 @@ cli::Setup worker_setup(WorkerFlags& flags, const nn::ModelConfig& config) {
         kAbsent;
     flags.planning.model = cli::load_model_preset(flags.sizes, "--sizes").name;
   }
-  return cli::resolve(flags.planning, header, "afore");
+  cli::Setup setup = cli::resolve(flags.planning, header, "afore");
+  cli::plan_without_predictions(setup);
+  return setup;
 }
 
 host::ServingLoopOptions serving_options(const WorkerFlags& flags, const cli::Setup& setup,

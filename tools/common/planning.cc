@@ -214,6 +214,14 @@ Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, c
   return setup;
 }
 
+void plan_without_predictions(Setup& setup) {
+  using pipeline::DemandSource;
+  if (setup.planner.source == DemandSource::prediction)
+    throw Error(ErrorKind::usage, "--demand-source prediction, and nothing is predicted here",
+                "afore-plan, and replay and compare of a stream with demand, plan from predictions");
+  if (setup.planner.source == DemandSource::usual) setup.planner.source = DemandSource::prefetch;
+}
+
 Header gained(const Setup& setup, bool plans) {
   Header header;
   header.model = setup.model;

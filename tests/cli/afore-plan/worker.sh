@@ -9,10 +9,10 @@ traits=(--worker "2:slow=1.5,link=0.5" --worker 4:drain --pin-experts "0,3-5")
 plan "${traits[@]}" > planned
 head -n 1 planned | grep -oE '"workers":\[[^]]*\]|"pinned_experts":\[[^]]*\]'
 for objective in time tiles; do
-  for policy in static balanced eplb afore paper split llep quota metro lplb harmoeny lina libra fastermoe director annealing ideal; do
+  for policy in static balanced eplb afore joined paper split llep quota metro lplb harmoeny lina libra fastermoe director annealing ideal; do
     plan --policy $policy --objective $objective --demand-source last_step "${traits[@]}" > planned
     afore-plan verify planned > said || echo "$policy $objective, from a guess"
-    plan --policy $policy --objective $objective "${traits[@]}" > planned
+    plan --policy $policy --objective $objective --demand-source prefetch "${traits[@]}" > planned
     afore-plan verify planned > said || echo "$policy $objective"
     [[ $policy == eplb ]] && continue
     grep -qE '"expert":[0345],"from"|"to":4,' planned && echo "$policy $objective: copies what it must not"
