@@ -31,10 +31,10 @@ class AheadJudge {
  private:
   struct Layer {
     bool on = false;
-    int targets = 0;              // since it went on; tried since it went off
-    double gain = 0, lost = 0;    // shares of the FFN time: sums while tried
-    double saved = 0, worth = 0;  // while on: mean saving, and what residents would save instead
-    std::int64_t rest = 0, last_rest = 0;
+    int targets = 0;                        // since it went on; tried since it went off
+    double gain = 0, lost = 0;              // shares of the FFN time: sums while tried
+    double saved = 0, worth = 0;            // while on: mean saving, and what residents would save instead
+    std::int64_t rest = 24, last_rest = 0;  // residents settle first
     std::vector<std::uint8_t> slots;
   };
 

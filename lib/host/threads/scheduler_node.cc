@@ -7,8 +7,8 @@ namespace afore::host {
 SchedulerNode::SchedulerNode(ThreadEngine& engine)
     : engine_(engine),
       lent_(engine.options().cluster.microbatches == 1 && !engine.options().paced),
-      actor_(static_cast<int>(engine.options().cluster.attention_workers), *this),
-      plan_ns_(engine.options().latency_sample) {}
+      plan_ns_(engine.options().latency_sample),
+      actor_(static_cast<int>(engine.options().cluster.attention_workers), *this) {}
 
 SchedulerNode::~SchedulerNode() { stop(); }
 
