@@ -22,6 +22,8 @@ AheadPlanner::AheadPlanner(const ClusterSpec& cluster, const LayerCost& cost, st
       in_free_(cluster.ffn_workers, 0) {}
 
 void AheadPlanner::on_prediction(const Prediction& prediction) {
+  check_magnitude(prediction.target, 0, prediction.counts, static_cast<int>(cluster_.ffn_workers), cost_,
+                  cluster_.workers);
   std::vector<Guess>& guesses = predictions_[prediction.target];
   if (predictions_.size() > kMostWaiting)
     throw Error(ErrorKind::data, "over 65,536 targets have predictions and no demand",

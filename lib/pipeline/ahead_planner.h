@@ -36,7 +36,8 @@ class AheadPlanner {
   AheadPlanner(const ClusterSpec& cluster, const LayerCost& cost, std::int64_t copy_budget, int layers_ahead,
                std::unique_ptr<placement::Policy> rule);
 
-  // Kept until its target is planned. Error{data} where tens of thousands wait for targets that do not come.
+  // Kept until its target is planned. Error{data} for counts without bound, and where tens of thousands wait for
+  // targets that do not come.
   void on_prediction(const Prediction& prediction);
   // The latest prediction of the target that rests on no layer beyond `after_layer`; nullptr = none.
   const std::vector<std::int64_t>* predicted(const Target& target, int after_layer) const;

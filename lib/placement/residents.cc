@@ -86,10 +86,11 @@ void Residents::list_slots(const Request& request, const PlannedSplit& split, st
     for (int slot = 0; slot < placement.slots_per_worker(); ++slot) {
       const int expert = placement.expert_at(w, slot);
       if (expert != kNoExpert && homes_[expert] == w) continue;
-      if (!request.kept.empty() && request.kept[placement.index(w, slot)] != 0) continue;
+      // Still listed: candidates name replicas by their place in the list, which only the placement may change.
+      const bool kept = !request.kept.empty() && request.kept[placement.index(w, slot)] != 0;
       const bool busy = !request.busy.empty() && request.busy[placement.index(w, slot)] != 0;
       if (expert == kNoExpert) {
-        if (!busy) empty_.push_back({kNoExpert, w, slot, true});
+        if (!busy && !kept) empty_.push_back({kNoExpert, w, slot, true});
         continue;
       }
       bool works = false;
@@ -97,7 +98,7 @@ void Residents::list_slots(const Request& request, const PlannedSplit& split, st
         works = works || (replicas.worker(id) == w && split.parts[id] > 0);
       const bool comes = std::any_of(arriving.begin(), arriving.end(),
                                      [&](const Arriving& copy) { return copy.worker == w && copy.slot == slot; });
-      extras_.push_back({expert, w, slot, !busy && !works && !comes});
+      extras_.push_back({expert, w, slot, !busy && !works && !comes && !kept});
     }
   }
 }
@@ -227,7 +228,7 @@ void Residents::list_candidates(const Request& request, Layer& layer) {
       for (const int id : table_.of_worker(from)) {
         const int expert = table_.expert(id);
         if (work_[id] == 0 || is_pinned(request, expert)) continue;
-        bool there = request.placement.holds(expert, to);  // also in a slot that is kept from residents
+        bool there = false;
         for (int other = table_.first(expert); other < table_.first(expert + 1); ++other)
           there = there || table_.worker(other) == to;
         if (!there) layer.candidates.push_back({expert, to, victim});

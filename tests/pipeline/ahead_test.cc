@@ -126,6 +126,15 @@ TEST_F(Ahead, PredictionsWithoutTargetsAreForgottenAndTheirNumberIsBounded) {
   EXPECT_THROW(flood(), Error);
 }
 
+TEST_F(Ahead, CountsWithoutBoundAreRefused) {
+  LayerCost cost = small_cost();
+  cost.c1_ns = 1'000'000'000;
+  Planner planner(two_layers(), cluster(1, 2, 1, 64, 1), cost, by_prediction(2000));
+  start(planner);
+  const std::int64_t most = std::int64_t{1} << 53;
+  EXPECT_THROW(planner.on_prediction(prediction({1, 5, 0}, {most, 0, 0, 0})), Error);
+}
+
 TEST_F(Ahead, PoliciesThatLookAtNoPredictionsForgetThem) {
   PlannerOptions options = by_prediction();
   options.policy = "afore";

@@ -33,7 +33,8 @@ class PlanRun {
   void on_header(const Header& header);
   void begin(const std::optional<Header>& header);
   void on_demand(const Demand& demand);
-  pipeline::PlannedTarget plan_at_line(const Demand& demand);
+  template <class Work>
+  auto at_line(const Work& work);
   void on_planned_record(const char* kind);
   void pass(std::string_view kind, std::string_view raw) {
     if (wants(kind)) out_.write_line(raw);
@@ -93,9 +94,10 @@ void PlanRun::on_planned_record(const char* kind) {
 }
 
 // The planner's refusals, with the line they are about.
-pipeline::PlannedTarget PlanRun::plan_at_line(const Demand& demand) {
+template <class Work>
+auto PlanRun::at_line(const Work& work) {
   try {
-    return planner_->plan(demand);
+    return work();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
     throw Error(error.kind(), fmt::format("{}:{}: {}", stream_.lines().name(), stream_.line_number(), error.what()),
@@ -107,7 +109,7 @@ void PlanRun::on_demand(const Demand& demand) {
   const auto start = std::chrono::steady_clock::now();
   std::optional<LayerPlacement> before;
   if (explain_ && demand.target == *explain_) before = planner_->placement(demand.target.layer);
-  const pipeline::PlannedTarget planned = plan_at_line(demand);
+  const pipeline::PlannedTarget planned = at_line([&] { return planner_->plan(demand); });
   if (flags_.timing)
     plan_ns_.add(std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count());
   pass("demand", input_.raw());  // only now: a demand that cannot be planned is refused, not passed on
@@ -164,7 +166,7 @@ void PlanRun::run() {
       } else if (std::holds_alternative<Observed>(record)) {
         on_planned_record("observed record");
       } else if (const auto* prediction = std::get_if<Prediction>(&record)) {
-        planner_->on_prediction(*prediction);
+        at_line([&] { planner_->on_prediction(*prediction); });
         pass("prediction", input_.raw());
       } else if (const auto* placement = std::get_if<PlacementRecord>(&record)) {
         if (flags_.replan) continue;
