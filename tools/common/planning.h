@@ -59,7 +59,8 @@ struct Setup {
 // `header`: the stream's, if it has one. Error{usage} when a flag contradicts it or something needed is unknown.
 Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, const std::string& default_policy);
 
-// Where nothing can be predicted, what is usual is the target's own demand. Error{usage} for --demand-source prediction.
+// Where nothing can be predicted, what is usual is the target's own demand. Error{usage} for --demand-source
+// prediction.
 void plan_without_predictions(Setup& setup);
 
 class RecordStream;
