@@ -33,26 +33,32 @@ void Planner::on_prediction(const Prediction& prediction) {
 // plan.unready. Refers to buffers of the planner until the next call.
 placement::Request Planner::request_of(const Demand& demand, Way& way, const LayerState& state, Plan& plan) {
   const Target& target = demand.target;
-  ready_closed_.assign(state.busy().begin(), state.busy().end());
-  ready_pinned_ = pinned_;
   bool whole = true;
   if (way.ahead) {
     for (const Coming& coming : way.ahead->coming(target.layer)) {
       if (state.placement.expert_at(coming.worker, coming.slot) != coming.expert ||
           state.placement.primary(coming.expert) == coming.worker)
         continue;
-      if (whole) ready_ = std::make_unique<LayerPlacement>(state.placement);
-      whole = false;
+      if (whole) {
+        ready_ = std::make_unique<LayerPlacement>(state.placement);
+        ready_closed_.assign(state.busy().begin(), state.busy().end());
+        ready_pinned_ = pinned_;
+        ready_pinned_.resize(demand.counts.size(), 0);
+        whole = false;
+      }
       ready_->set(coming.worker, coming.slot, kNoExpert);
       ready_closed_[ready_->index(coming.worker, coming.slot)] = 1;
-      ready_pinned_.resize(demand.counts.size(), 0);
       ready_pinned_[coming.expert] = 1;
       plan.unready.push_back({coming.expert, coming.worker});
     }
   }
   placement::Request request{target,         demand.counts,   whole ? state.placement : *ready_,
-                             ready_closed_,  state.last_used, cost_,
-                             plan.window_ns, ready_pinned_,   cluster_.workers};
+                             state.busy(),   state.last_used, cost_,
+                             plan.window_ns, pinned_,         cluster_.workers};
+  if (!whole) {
+    request.busy = ready_closed_;
+    request.pinned = ready_pinned_;
+  }
   if (way.judge) {
     const Nanos between = cluster_.microbatches * way.options.layers_ahead * preceding_ffn_ns_.value_or(0);
     way.judge->observe(demand, state, request.placement, way.ahead->predicted(target, target.layer - 1),

@@ -4,16 +4,20 @@
 namespace afore::wire {
 namespace {
 
+void write_copy(JsonWriter& json, const Copy& copy) {
+  json.integer("expert", copy.expert);
+  json.integer("from", copy.from);
+  json.integer("to", copy.to);
+  json.integer("slot", copy.slot);
+}
+
 void write_copies(JsonWriter& json, const std::vector<Copy>& copies) {
   json.key("copies");
   json.open('[');
   for (const Copy& copy : copies) {
     json.separate();
     json.open('{');
-    json.integer("expert", copy.expert);
-    json.integer("from", copy.from);
-    json.integer("to", copy.to);
-    json.integer("slot", copy.slot);
+    write_copy(json, copy);
     json.close('}');
   }
   json.close(']');
@@ -26,10 +30,7 @@ void write_ahead(JsonWriter& json, const std::vector<AheadCopy>& ahead) {
     json.separate();
     json.open('{');
     json.integer("layer", one.layer);
-    json.integer("expert", one.copy.expert);
-    json.integer("from", one.copy.from);
-    json.integer("to", one.copy.to);
-    json.integer("slot", one.copy.slot);
+    write_copy(json, one.copy);
     json.close('}');
   }
   json.close(']');
