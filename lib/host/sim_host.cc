@@ -147,7 +147,7 @@ void SimHost::Impl::split_over_attention(Flight& f) const {
   }
 }
 
-void SimHost::Impl::dispatch(const Demand& demand, const Batch& batch, const WorkItem& item) {
+void SimHost::Impl::send_work(const Demand& demand, const Batch& batch, const WorkItem& item) {
   if (item.kind == WorkItem::Kind::attention) {
     const std::int64_t serial = next_serial++;
     serials[demand.target] = serial;

@@ -133,7 +133,7 @@ struct SimHost::Impl final : AttentionWorker::Actions,
   void set_maps(const pipeline::Recovery& recovery, int first_layer, Membership& record);
 
   // Coordinator
-  void dispatch(const Demand& demand, const Batch& batch, const WorkItem& item) override;
+  void send_work(const Demand& demand, const Batch& batch, const WorkItem& item) override;
   void step_done(std::int64_t step, int microbatch) override {
     metrics.on_step_done(now(), step, microbatch);
     if (sink.step_done) sink.step_done(step, microbatch);
@@ -186,11 +186,11 @@ struct SimHost::Impl final : AttentionWorker::Actions,
   std::deque<Flight> flights;  // by serial - first_flight, in stream order
   std::int64_t first_flight = 0, next_serial = 0;
   std::map<Target, std::int64_t> serials;
-  std::map<Target, pipeline::YardTimes> yards;  // pushed, not yet dispatched
+  std::map<Target, pipeline::YardTimes> yards;  // pushed, not yet sent out
   std::vector<std::int64_t> told_serial;        // by FFN worker: of the last plan it took
   std::map<int, bool> placed_layers;
   std::map<int, std::int64_t> last_step;                        // of each microbatch, as pushed
-  std::map<int, std::vector<std::int64_t>> sampling_sequences;  // per attention worker, of the step dispatched last
+  std::map<int, std::vector<std::int64_t>> sampling_sequences;  // per attention worker, of the step sent out last
   std::vector<std::vector<std::int64_t>> parts;                 // demand parts under way
   std::vector<int> free_parts;
   std::map<device::CopyKey, std::int64_t> running_copies;  // start, for the timeline

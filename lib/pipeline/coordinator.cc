@@ -55,7 +55,7 @@ void Coordinator::pump() {
     const Entry entry = std::move(queue_.front());
     queue_.pop_front();
     outstanding_.emplace_back(entry.item, workers_);
-    actions_.dispatch(entry.demand, entry.batch, entry.item);
+    actions_.send_work(entry.demand, entry.batch, entry.item);
   }
 }
 

@@ -15,12 +15,12 @@ class Coordinator {
   class Actions {
    public:
     virtual ~Actions() = default;
-    virtual void dispatch(const Demand& demand, const Batch& batch,
-                          const WorkItem& item) = 0;                // to all attention workers
+    virtual void send_work(const Demand& demand, const Batch& batch,
+                           const WorkItem& item) = 0;               // to all attention workers
     virtual void step_done(std::int64_t step, int microbatch) = 0;  // its tokens are sampled
   };
 
-  // At most `ahead` targets are dispatched and not yet through attention on every worker.
+  // At most `ahead` targets are out and not yet through attention on every worker.
   Coordinator(int attention_workers, int ahead, Actions& actions)
       : workers_(attention_workers), ahead_(ahead), actions_(actions) {}
 
@@ -30,7 +30,7 @@ class Coordinator {
   void on_end();  // no more targets: the last steps are sampled
   void on_item_done(const WorkItem& item);
 
-  // True while another target could be dispatched but none is queued: the host must bring input before time goes on.
+  // True while another target could go out but none is queued: the host must bring input before time goes on.
   bool starved() const { return !ended_ && queue_.empty() && outstanding_.size() < static_cast<std::size_t>(ahead_); }
   bool idle() const { return queue_.empty() && outstanding_.empty(); }
 

@@ -8,7 +8,7 @@ namespace {
 
 class Recorder final : public Coordinator::Actions {
  public:
-  void dispatch(const Demand&, const Batch&, const WorkItem& item) override {
+  void send_work(const Demand&, const Batch&, const WorkItem& item) override {
     items.push_back(item);
     const bool sampling = item.kind == WorkItem::Kind::sampling;
     log.push_back((sampling             ? "sample "

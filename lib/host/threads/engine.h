@@ -124,7 +124,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   void tell(std::function<void()> news);  // for deliver_news()
 
   // Coordinator, with its mutex held
-  void dispatch(const Demand& demand, const Batch& batch, const pipeline::WorkItem& item) override;
+  void send_work(const Demand& demand, const Batch& batch, const pipeline::WorkItem& item) override;
   void step_done(std::int64_t step, int microbatch) override;
 
   ThreadOptions options_;

@@ -22,7 +22,7 @@ ThreadEngine::FlightPtr ThreadEngine::flight(const Target& target) {
 
 // --- Coordinator
 
-void ThreadEngine::dispatch(const Demand& demand, const Batch& batch, const WorkItem& item) {
+void ThreadEngine::send_work(const Demand& demand, const Batch& batch, const WorkItem& item) {
   if (item.kind == WorkItem::Kind::sampling) {
     for (const auto& node : attention_) node->on_work(item);
     return;
