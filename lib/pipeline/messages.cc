@@ -44,8 +44,8 @@ void find_token_shares(const Plan& plan, std::span<const std::int64_t> counts, s
   }
 }
 
-PlanPtr publish(Plan plan, const Demand& demand, std::int64_t serial, std::int64_t tile_tokens, int workers,
-                const LayerPlacement& placement) {
+PlanPtr make_published(Plan plan, const Demand& demand, std::int64_t serial, std::int64_t tile_tokens, int workers,
+                       const LayerPlacement& placement) {
   auto published = std::make_shared<PublishedPlan>();
   published->phase = demand.phase;
   published->tokens = demand.tokens;

@@ -52,9 +52,9 @@ using PlanPtr = std::shared_ptr<const PublishedPlan>;
 void find_token_shares(const Plan& plan, std::span<const std::int64_t> counts, std::int64_t tile_tokens,
                        const LayerPlacement& placement, std::vector<TokenShare>& tokens);
 
-// `placement`: what stands after the plan's copies; for virtual plans any map.
-PlanPtr publish(Plan plan, const Demand& demand, std::int64_t serial, std::int64_t tile_tokens, int workers,
-                const LayerPlacement& placement);
+// The plan as workers read it, each its own shares; a ring publishes it. `placement` as above.
+PlanPtr make_published(Plan plan, const Demand& demand, std::int64_t serial, std::int64_t tile_tokens, int workers,
+                       const LayerPlacement& placement);
 
 // One FFN worker's times for one target (docs/metrics.md).
 struct WorkerTimes {

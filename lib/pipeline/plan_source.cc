@@ -20,8 +20,8 @@ class LivePlans final : public PlanSource {
   PlanPtr next(const Demand& demand, std::int64_t serial) override {
     PlannedTarget planned = planner_.plan(demand);
     emit_(planned);
-    return publish(std::move(planned.plan), demand, serial, cluster_.tile_tokens,
-                   static_cast<int>(cluster_.ffn_workers), planner_.placement(demand.target.layer));
+    return make_published(std::move(planned.plan), demand, serial, cluster_.tile_tokens,
+                          static_cast<int>(cluster_.ffn_workers), planner_.placement(demand.target.layer));
   }
 
   void on_prediction(const Prediction& prediction) override { planner_.on_prediction(prediction); }
@@ -175,8 +175,8 @@ PlanPtr EmbeddedPlans::next(const Demand& demand, std::int64_t serial) {
     plan.max_tile_load = plan.max_tile_load_before = loads.max_tiles;
     plan.ffn_ns = plan.ffn_ns_before = loads.max_ns;
   }
-  return publish(std::move(plan), demand, serial, cluster_.tile_tokens, static_cast<int>(cluster_.ffn_workers),
-                 placement);
+  return make_published(std::move(plan), demand, serial, cluster_.tile_tokens, static_cast<int>(cluster_.ffn_workers),
+                        placement);
 }
 
 }  // namespace afore::pipeline

@@ -45,7 +45,7 @@ class EvenPlans final : public PlanSource {
     plan.tile_load = loads.tiles;
     plan.max_tile_load = plan.max_tile_load_before = loads.max_tiles;
     plan.ffn_ns = plan.ffn_ns_before = loads.max_ns;
-    return publish(std::move(plan), demand, serial, cluster_.tile_tokens, workers(), standing);
+    return make_published(std::move(plan), demand, serial, cluster_.tile_tokens, workers(), standing);
   }
 
   Recovery lose_workers(const std::vector<bool>&, const std::map<int, std::vector<int>>&) override { refuse_losses(); }
@@ -105,8 +105,8 @@ class HeldPlans final : public PlanSource {
     }
     PlannedTarget planned = planner_.plan(demand);
     emit_(planned);
-    return publish(std::move(planned.plan), demand, serial, cluster_.tile_tokens,
-                   static_cast<int>(cluster_.ffn_workers), planner_.placement(demand.target.layer));
+    return make_published(std::move(planned.plan), demand, serial, cluster_.tile_tokens,
+                          static_cast<int>(cluster_.ffn_workers), planner_.placement(demand.target.layer));
   }
 
  private:

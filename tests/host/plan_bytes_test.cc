@@ -118,7 +118,7 @@ PublishedPlan small_plan() {
   LayerPlacement placement = LayerPlacement::initial(2, 3, 1);
   placement.set(1, 1, 0);
   placement.set(2, 1, 0);
-  return *pipeline::publish(std::move(plan), demand, 6, 4, 3, placement);
+  return *pipeline::make_published(std::move(plan), demand, 6, 4, 3, placement);
 }
 
 TEST(PlanBytes, RefusesWhatWouldLeadAWorkerAstray) {

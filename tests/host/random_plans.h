@@ -74,7 +74,7 @@ inline pipeline::PlanPtr random_plan(Draw& draw, const PlanShape& shape, std::in
     }
   }
   for (const std::int64_t count : demand.counts) demand.tokens += count;
-  return pipeline::publish(std::move(plan), demand, serial, tile, shape.workers, placement);
+  return pipeline::make_published(std::move(plan), demand, serial, tile, shape.workers, placement);
 }
 
 }  // namespace afore::host

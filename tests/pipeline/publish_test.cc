@@ -25,7 +25,7 @@ LayerPlacement replicated() { return LayerPlacement::from_physical(2, 3, 2, std:
 TEST(Publish, RedundantWorkersTakeWholeTilesThePrimaryTheRest) {
   Plan plan;
   plan.assignment = {{0, 0, 2}, {0, 1, 1}, {0, 2, 2}, {1, 1, 1}};
-  const PlanPtr result = publish(plan, demand({0, 1, 0}, {130 + 128, 5}), 7, 64, 3, replicated());
+  const PlanPtr result = make_published(plan, demand({0, 1, 0}, {130 + 128, 5}), 7, 64, 3, replicated());
   EXPECT_EQ(result->serial, 7);
   EXPECT_EQ(result->tokens, 263);
   EXPECT_EQ(shares(*result, 0), "0x2=66 ");  // 258 - 64 - 128
@@ -38,7 +38,7 @@ TEST(Publish, RedundantWorkersTakeWholeTilesThePrimaryTheRest) {
 TEST(Publish, SharesAreNumberedRedundantWorkersFirst) {
   Plan plan;
   plan.assignment = {{0, 0, 2}, {0, 1, 1}, {0, 2, 2}, {1, 1, 1}};
-  const PlanPtr result = publish(plan, demand({0, 1, 0}, {130 + 128, 5}), 7, 64, 3, replicated());
+  const PlanPtr result = make_published(plan, demand({0, 1, 0}, {130 + 128, 5}), 7, 64, 3, replicated());
   EXPECT_EQ(ranges(*result, 0), "0:192+66 ");
   EXPECT_EQ(ranges(*result, 1), "0:0+64 1:0+5 ");
   EXPECT_EQ(ranges(*result, 2), "0:64+128 ");
@@ -47,7 +47,7 @@ TEST(Publish, SharesAreNumberedRedundantWorkersFirst) {
 TEST(Publish, SharesOfNoTokensAreKept) {
   Plan plan;
   plan.assignment = {{0, 0, 1}, {0, 1, 2}, {0, 2, 1}};  // the first redundant worker takes all
-  const PlanPtr result = publish(plan, demand({0, 1, 0}, {100, 0}), 0, 64, 3, replicated());
+  const PlanPtr result = make_published(plan, demand({0, 1, 0}, {100, 0}), 0, 64, 3, replicated());
   EXPECT_EQ(ranges(*result, 0), "0:100+0 ");
   EXPECT_EQ(ranges(*result, 1), "0:0+100 ");
   EXPECT_EQ(ranges(*result, 2), "0:100+0 ");
@@ -77,7 +77,7 @@ TEST(Publish, SharesPartitionTheTokensOfAnExpert) {
         counts[e] += plan.is_virtual ? tiles * tile : tokens;
       }
     }
-    const PlanPtr result = publish(plan, demand({0, 1, 0}, counts), 0, tile, workers, placement);
+    const PlanPtr result = make_published(plan, demand({0, 1, 0}, counts), 0, tile, workers, placement);
     std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> cut(experts);
     for (const PublishedPlan::Share& share : result->shares) cut[share.expert].emplace_back(share.first, share.tokens);
     for (int e = 0; e < experts; ++e) {
@@ -96,7 +96,7 @@ TEST(Publish, TokensOfThePlanReplaceTheRule) {
   Plan plan;
   plan.assignment = {{0, 0, 1}, {0, 2, 1}, {1, 1, 1}};
   plan.assignment_tokens = {{0, 0, 51}, {0, 2, 50}, {1, 1, 5}};
-  const PlanPtr result = publish(plan, demand({0, 1, 0}, {101, 5}), 0, 64, 3, replicated());
+  const PlanPtr result = make_published(plan, demand({0, 1, 0}, {101, 5}), 0, 64, 3, replicated());
   EXPECT_EQ(shares(*result, 0), "0x1=51 ");
   EXPECT_EQ(shares(*result, 1), "1x1=5 ");
   EXPECT_EQ(shares(*result, 2), "0x1=50 ");
@@ -109,7 +109,7 @@ TEST(Publish, VirtualPlansGiveTheShortTileToTheLastWorker) {
   Plan plan;
   plan.is_virtual = true;
   plan.assignment = {{0, 1, 2}, {0, 2, 1}, {1, 0, 1}};
-  const PlanPtr result = publish(plan, demand({0, 1, 0}, {130, 5}), 0, 64, 3, LayerPlacement::initial(2, 3, 0));
+  const PlanPtr result = make_published(plan, demand({0, 1, 0}, {130, 5}), 0, 64, 3, LayerPlacement::initial(2, 3, 0));
   EXPECT_EQ(shares(*result, 0), "1x1=5 ");
   EXPECT_EQ(shares(*result, 1), "0x2=128 ");
   EXPECT_EQ(shares(*result, 2), "0x1=2 ");
@@ -120,7 +120,7 @@ TEST(Publish, VirtualPlansGiveTheShortTileToTheLastWorker) {
 TEST(Publish, AWorkerWithoutWorkHasNoShares) {
   Plan plan;
   plan.assignment = {{0, 0, 1}};
-  const PlanPtr result = publish(plan, demand({0, 1, 0}, {1, 0}), 0, 64, 3, replicated());
+  const PlanPtr result = make_published(plan, demand({0, 1, 0}, {1, 0}), 0, 64, 3, replicated());
   EXPECT_TRUE(result->of(1).empty());
   EXPECT_TRUE(result->of(2).empty());
   EXPECT_EQ(result->tiles, (std::vector<std::int64_t>{1, 0, 0}));
