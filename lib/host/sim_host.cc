@@ -279,7 +279,7 @@ void SimHost::Impl::send_outputs(int worker, const Target& target) {
 
 void SimHost::Impl::return_outputs(Flight& f) {
   f.returned = true;
-  metrics.on_plan(*f.plan, f.yard);
+  metrics.count_plan(*f.plan, f.yard);
   transfers->arrive_back(f.f2a_last_start_ns, f.f2a_last_sent_ns, f.rows, arrivals);
   for (int a = 0; a < attention_count(); ++a)
     events.push(clock.notices('A', a, FaultClock::Lane::message, arrivals[a]),

@@ -40,7 +40,7 @@ void RunMetrics::on_target(const Demand& demand, const Batch* batch) {
   step.finished = batch->finished;
 }
 
-void RunMetrics::on_plan(const PublishedPlan& published, const YardTimes& yard) {
+void RunMetrics::count_plan(const PublishedPlan& published, const YardTimes& yard) {
   const Plan& plan = published.plan;
   policy_ = plan.policy;
   if (published.phase == Phase::warmup) {

@@ -29,7 +29,7 @@ class RunMetrics {
 
   // A target enters the pipeline. `batch`: its microbatch's requests in this step, where the stream has them.
   void on_target(const Demand& demand, const Batch* batch);
-  void on_plan(const PublishedPlan& plan, const YardTimes& yard);  // when the target was executed
+  void count_plan(const PublishedPlan& plan, const YardTimes& yard);  // when the target was executed
   // What a plan claims, where nothing runs (the stream host). Instead of on_times.
   void on_predicted(const Plan& plan);
   // One worker's times; returns true with `observed` filled when all `workers` have reported.

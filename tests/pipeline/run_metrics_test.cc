@@ -33,8 +33,8 @@ struct RunMetricsTest : testing::Test {
 };
 
 TEST_F(RunMetricsTest, ImbalanceBalancednessAndLoadOverBound) {
-  metrics.on_plan(loads(kA, {3, 1}, {150, 50}, 2), {});
-  metrics.on_plan(loads(kB, {2, 2}, {100, 60}, 2), {});
+  metrics.count_plan(loads(kA, {3, 1}, {150, 50}, 2), {});
+  metrics.count_plan(loads(kB, {2, 2}, {100, 60}, 2), {});
   const Summary s = metrics.summary();
   EXPECT_EQ(s.targets, 2);
   EXPECT_DOUBLE_EQ(*s.imbalance_tokens, (150.0 / 100 + 100.0 / 80) / 2);
@@ -44,7 +44,7 @@ TEST_F(RunMetricsTest, ImbalanceBalancednessAndLoadOverBound) {
 }
 
 TEST_F(RunMetricsTest, TargetsWithoutWorkDoNotDivideByZero) {
-  metrics.on_plan(loads(kA, {0, 0}, {0, 0}, 0), {});
+  metrics.count_plan(loads(kA, {0, 0}, {0, 0}, 0), {});
   const Summary s = metrics.summary();
   EXPECT_EQ(s.targets, 1);
   EXPECT_FALSE(s.load_over_bound);
@@ -54,7 +54,7 @@ TEST_F(RunMetricsTest, TargetsWithoutWorkDoNotDivideByZero) {
 
 TEST_F(RunMetricsTest, GainCapturedOfTimeAndExposure) {
   const PublishedPlan plan = loads(kA, {1, 1}, {1, 1}, 1);
-  metrics.on_plan(plan, {.static_ns = 1000, .ideal_ns = 600});
+  metrics.count_plan(plan, {.static_ns = 1000, .ideal_ns = 600});
   report(plan, {.ffn_ns = 700, .window_ns = 10},
          {.ffn_ns = 500, .migration_ns = 60, .window_ns = 10, .exposed_ns = 50});
   EXPECT_DOUBLE_EQ(*metrics.summary().gain_captured, (1000.0 - 700 - 50) / (1000 - 600));
@@ -62,7 +62,7 @@ TEST_F(RunMetricsTest, GainCapturedOfTimeAndExposure) {
 
 TEST_F(RunMetricsTest, GainCapturedIsNullWhereNothingIsToBeGained) {
   const PublishedPlan plan = loads(kA, {1, 1}, {1, 1}, 1);
-  metrics.on_plan(plan, {.static_ns = 600, .ideal_ns = 600});
+  metrics.count_plan(plan, {.static_ns = 600, .ideal_ns = 600});
   report(plan, {.ffn_ns = 600}, {.ffn_ns = 600});
   EXPECT_FALSE(metrics.summary().gain_captured);
 }
@@ -153,7 +153,7 @@ TEST_F(RunMetricsTest, WarmUpIsLeftOut) {
     return p;
   }();
   metrics.on_target(demand({0, 1, 0}, {9, 0}, Phase::warmup), nullptr);
-  metrics.on_plan(cold, {.static_ns = 5, .ideal_ns = 1});
+  metrics.count_plan(cold, {.static_ns = 5, .ideal_ns = 1});
   report(cold, {.ffn_ns = 99, .exposed_ns = 7}, {});
   metrics.on_outputs(500, kA);
   metrics.on_step_done(1'000'000, 0, 0);

@@ -121,10 +121,10 @@ void PlanRun::on_demand(const Demand& demand) {
   }
   if (planned.completed && wants("placement")) out_.write_line(wire::to_json(*planned.completed));
   if (metrics_) {
-    metrics_->on_plan(*pipeline::make_published(planned.plan, demand, planned.plan.seq, setup_->cluster.tile_tokens,
-                                                static_cast<int>(setup_->cluster.ffn_workers),
-                                                planner_->placement(demand.target.layer)),
-                      yardstick_->measure(demand));
+    metrics_->count_plan(*pipeline::make_published(planned.plan, demand, planned.plan.seq, setup_->cluster.tile_tokens,
+                                                   static_cast<int>(setup_->cluster.ffn_workers),
+                                                   planner_->placement(demand.target.layer)),
+                         yardstick_->measure(demand));
     if (demand.phase != Phase::warmup) metrics_->on_predicted(planned.plan);
   }
   if (before) {

@@ -208,7 +208,7 @@ void ThreadEngine::return_outputs(const FlightPtr& mine) {
   }
   {
     const std::lock_guard lock(metrics_mutex_);
-    metrics_.on_plan(*mine->plan, {});
+    metrics_.count_plan(*mine->plan, {});
     metrics_.on_outputs(now(), target);
   }
   if (!options_.paced) {
