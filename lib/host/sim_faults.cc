@@ -114,7 +114,7 @@ void SimHost::Impl::end_epoch() {
   const pipeline::Recovery recovery = plans.lose_workers(alive, inventories());
   for (int w = 0; w < ffn_count(); ++w) {
     ffn[w].on_epoch(first);
-    told_serial[w] = first - 1;
+    taken_serial[w] = first - 1;
   }
   set_maps(recovery, first < next_serial ? flight(first).demand.target.layer : 0, record);
   redone_targets += record.redone_targets;

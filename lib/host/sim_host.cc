@@ -90,11 +90,11 @@ void SimHost::Impl::handle(const Event& event) {
 
 // All plans up to that of target `serial`: one the worker was not told of is found with the next.
 void SimHost::Impl::take_plans(int worker, std::int64_t serial) {
-  while (told_serial[worker] < serial) {
+  while (taken_serial[worker] < serial) {
     const bool was_full = ring.full();
     const PlanPtr plan = ring.take(worker);
-    AFORE_CHECK(plan && plan->serial == told_serial[worker] + 1, "the plan ring lost a plan");
-    told_serial[worker] = plan->serial;
+    AFORE_CHECK(plan && plan->serial == taken_serial[worker] + 1, "the plan ring lost a plan");
+    taken_serial[worker] = plan->serial;
     ffn[worker].on_plan(now(), plan);
     units.plan_taken(worker, plan->serial);
     if (was_full && !ring.full()) scheduler.on_ring_free();

@@ -91,7 +91,7 @@ struct SimHost::Impl final : AttentionWorker::Actions,
         alive(ffn_count(), true),
         members(ffn_count(), true),
         member_count(ffn_count()),
-        told_serial(ffn_count(), -1),
+        taken_serial(ffn_count(), -1),
         received_until(ffn_count(), 0),
         sent_until(ffn_count(), 0) {
     for (int a = 0; a < attention_count(); ++a) attention.emplace_back(a, *this);
@@ -187,7 +187,7 @@ struct SimHost::Impl final : AttentionWorker::Actions,
   std::int64_t first_flight = 0, next_serial = 0;
   std::map<Target, std::int64_t> serials;
   std::map<Target, pipeline::YardTimes> yards;  // pushed, not yet sent out
-  std::vector<std::int64_t> told_serial;        // by FFN worker: of the last plan it took
+  std::vector<std::int64_t> taken_serial;       // by FFN worker: of the last plan it took
   std::map<int, bool> placed_layers;
   std::map<int, std::int64_t> last_step;                        // of each microbatch, as pushed
   std::map<int, std::vector<std::int64_t>> sampling_sequences;  // per attention worker, of the step sent out last
