@@ -104,8 +104,8 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
     std::vector<std::int64_t> tokens;
     pipeline::PlanPtr plan;
     bool published = false, sent = false;  // paced runs
-    int joined = 0, returned = 0;
-    Nanos ready_ns = 0, last_start_ns = 0, last_sent_ns = 0;
+    int a2f_joined = 0, f2a_joined = 0;
+    Nanos a2f_ready_ns = 0, f2a_last_start_ns = 0, f2a_last_sent_ns = 0;
   };
   using FlightPtr = std::shared_ptr<Flight>;
   int attention_count() const { return static_cast<int>(options_.cluster.attention_workers); }

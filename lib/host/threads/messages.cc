@@ -121,7 +121,7 @@ bool ThreadEngine::publish(const Target& target) {
   {
     const std::lock_guard lock(flights_mutex_);
     mine->published = true;
-    send = mine->joined == attention_count() && !mine->sent;
+    send = mine->a2f_joined == attention_count() && !mine->sent;
     mine->sent = mine->sent || send;
   }
   if (send) start_a2f(mine);
@@ -147,8 +147,8 @@ void ThreadEngine::on_activations(const Target& target) {
   bool all = false, send = false;
   {
     const std::lock_guard lock(flights_mutex_);
-    mine->ready_ns = now();
-    all = ++mine->joined == attention_count();
+    mine->a2f_ready_ns = now();
+    all = ++mine->a2f_joined == attention_count();
     send = all && options_.paced && mine->published && !mine->sent;
     mine->sent = mine->sent || send;
   }
@@ -162,7 +162,7 @@ void ThreadEngine::start_a2f(const FlightPtr& mine) {
   std::vector<Nanos> arrivals;
   {
     const std::lock_guard lock(links_mutex_);
-    links_.a2f(mine->ready_ns, mine->tokens, std::min<std::int64_t>(options_.model.top_k, ffn_count()),
+    links_.a2f(mine->a2f_ready_ns, mine->tokens, std::min<std::int64_t>(options_.model.top_k, ffn_count()),
                mine->plan->worker_tokens, arrivals);
   }
   const Target target = mine->demand.target;
@@ -181,9 +181,9 @@ void ThreadEngine::on_ffn_done(int worker, const Target& target, const pipeline:
   }
   {
     const std::lock_guard lock(flights_mutex_);
-    mine->last_start_ns = std::max(mine->last_start_ns, start_ns);
-    mine->last_sent_ns = std::max(mine->last_sent_ns, sent_ns);
-    if (++mine->returned < ffn_count()) return;
+    mine->f2a_last_start_ns = std::max(mine->f2a_last_start_ns, start_ns);
+    mine->f2a_last_sent_ns = std::max(mine->f2a_last_sent_ns, sent_ns);
+    if (++mine->f2a_joined < ffn_count()) return;
     flights_.erase(target);
   }
   return_outputs(mine);
@@ -220,7 +220,7 @@ void ThreadEngine::return_outputs(const FlightPtr& mine) {
   for (const std::int64_t tokens : mine->tokens) rows.push_back(tokens * options_.model.top_k);
   {
     const std::lock_guard lock(links_mutex_);
-    links_.f2a_arrive(mine->last_start_ns, mine->last_sent_ns, rows, arrivals);
+    links_.f2a_arrive(mine->f2a_last_start_ns, mine->f2a_last_sent_ns, rows, arrivals);
   }
   for (int a = 0; a < attention_count(); ++a)
     timer_->at(arrivals[a], [this, a, target] { attention_[a]->on_outputs(target); });
