@@ -17,17 +17,17 @@ constexpr auto kLookEvery = std::chrono::milliseconds(20);  // at signals
 LiveRequests::LiveRequests(std::int64_t max_queue, std::function<Nanos()> clock)
     : max_queue_(max_queue), clock_(std::move(clock)) {}
 
-LiveRequests::Answer LiveRequests::submit(IncomingRequest request) {
+Submission LiveRequests::submit(IncomingRequest request) {
   {
     const std::lock_guard lock(mutex_);
     offered_ += 1;
     if (closed_) {
       unread_.draining += 1;
-      return Answer::draining;
+      return Submission::draining;
     }
     if (std::ssize(waiting_) >= max_queue_) {
       unread_.full += 1;
-      return Answer::full;
+      return Submission::full;
     }
     const bool is_new = waiting_.insert(request.record.id).second;
     AFORE_CHECK(is_new, "two requests that wait have one id");
@@ -35,7 +35,7 @@ LiveRequests::Answer LiveRequests::submit(IncomingRequest request) {
     mailbox_.push_back(std::move(request));
   }
   changed_.notify_one();
-  return Answer::accepted;
+  return Submission::accepted;
 }
 
 void LiveRequests::cancel(const std::string& id) {

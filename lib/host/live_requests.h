@@ -19,13 +19,11 @@ namespace afore::host {
 
 class LiveRequests final : public RequestSource, public ServingObserver {
  public:
-  enum class Answer { accepted, full, draining };
-
   // `clock`: of the loop that reads, now() of its runner; called by the threads that submit, one at a time.
   LiveRequests(std::int64_t max_queue, std::function<Nanos()> clock);
 
   // For any thread. The request arrives now, whatever its record says; its id must not be that of one that waits.
-  Answer submit(IncomingRequest request);
+  Submission submit(IncomingRequest request);
   // Its client went away. Ids of requests that have ended, or never were, are ignored.
   void cancel(const std::string& id);
   // No more are taken; those that wait are served, and then the source has ended.

@@ -10,6 +10,9 @@
 
 namespace afore::host {
 
+// What becomes of a request at the door, ahead of the loop. full: too many wait; draining: no more are taken.
+enum class Submission { accepted, full, draining };
+
 struct IncomingRequest {
   RequestRecord record;
   std::shared_ptr<const SequenceRecord> sequence{};  // for the simulator: the experts of its tokens

@@ -9,6 +9,7 @@
 
 #include "core/records.h"
 #include "host/prompt.h"
+#include "host/request_source.h"
 #include "nn/chat_template.h"
 #include "nn/tokenizer.h"
 
@@ -31,8 +32,6 @@ class Listener {
   virtual void on_end(const Completion& completion) = 0;
 };
 
-enum class Admission { accepted, full, draining };
-
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -42,8 +41,8 @@ class Backend {
   virtual const nn::ChatTemplate* chat_template() const = 0;  // nullptr: the model has none
 
   // `id` is unique. The prompt with `max_tokens` fits max_model_len.
-  virtual Admission submit(const std::string& id, host::Prompt prompt, std::int64_t max_tokens,
-                           std::shared_ptr<Listener> listener) = 0;
+  virtual host::Submission submit(const std::string& id, host::Prompt prompt, std::int64_t max_tokens,
+                                  std::shared_ptr<Listener> listener) = 0;
   // The client is gone: the listener hears nothing more when this returns. Unknown ids are ignored.
   virtual void cancel(const std::string& id) = 0;
 

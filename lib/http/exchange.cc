@@ -148,14 +148,14 @@ void Exchange::on_decoded(Decoded decoded) {
   const std::string id = std::string(wire::openai::id_prefix(wanted.kind)) + service_.fresh_id();
   const auto reply = std::make_shared<CompletionReply>(service_, *this, id, wanted.kind, wanted.delivery);
   reply_ = reply;
-  Admission admission;
+  host::Submission submission;
   try {
-    admission = service_.backend.submit(id, std::move(wanted.prompt), wanted.max_tokens, reply);
+    submission = service_.backend.submit(id, std::move(wanted.prompt), wanted.max_tokens, reply);
   } catch (const std::exception& error) {
     return answer(internal_fault(service_, error.what()));
   }
-  if (admission == Admission::full) return answer(busy_answer("the queue is full"));
-  if (admission == Admission::draining) return answer(draining_answer());
+  if (submission == host::Submission::full) return answer(busy_answer("the queue is full"));
+  if (submission == host::Submission::draining) return answer(draining_answer());
 }
 
 void Exchange::begin(std::string_view content_type) {

@@ -9,8 +9,8 @@ namespace afore::http {
 LiveBackend::LiveBackend(ModelCard card, LiveParts parts, const pipeline::PlannerOptions& planner)
     : card_(std::move(card)), parts_(std::move(parts)), planner_(planner) {}
 
-Admission LiveBackend::submit(const std::string& id, host::Prompt prompt, std::int64_t max_tokens,
-                              std::shared_ptr<Listener> listener) {
+host::Submission LiveBackend::submit(const std::string& id, host::Prompt prompt, std::int64_t max_tokens,
+                                     std::shared_ptr<Listener> listener) {
   host::IncomingRequest request;
   request.record.id = id;
   request.record.prompt_tokens = static_cast<std::int64_t>(prompt.token_ids.size());
@@ -20,11 +20,11 @@ Admission LiveBackend::submit(const std::string& id, host::Prompt prompt, std::i
     const std::lock_guard lock(listeners_mutex_);  // before the model can have anything to say
     listeners_.emplace(id, std::move(listener));
   }
-  const auto answer = parts_.requests.submit(std::move(request));
-  if (answer == host::LiveRequests::Answer::accepted) return Admission::accepted;
+  const host::Submission submission = parts_.requests.submit(std::move(request));
+  if (submission == host::Submission::accepted) return submission;
   const std::lock_guard lock(listeners_mutex_);
   listeners_.erase(id);
-  return answer == host::LiveRequests::Answer::full ? Admission::full : Admission::draining;
+  return submission;
 }
 
 void LiveBackend::cancel(const std::string& id) {

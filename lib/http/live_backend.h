@@ -38,8 +38,8 @@ class LiveBackend final : public Backend {
   const ModelCard& model() const override { return card_; }
   const nn::Tokenizer& tokenizer() const override { return parts_.tokenizer; }
   const nn::ChatTemplate* chat_template() const override { return parts_.chat_template; }
-  Admission submit(const std::string& id, host::Prompt prompt, std::int64_t max_tokens,
-                   std::shared_ptr<Listener> listener) override;
+  host::Submission submit(const std::string& id, host::Prompt prompt, std::int64_t max_tokens,
+                          std::shared_ptr<Listener> listener) override;
   void cancel(const std::string& id) override;
   std::string not_ready() const override { return parts_.not_ready(); }
   std::string metrics() override { return parts_.metrics(); }

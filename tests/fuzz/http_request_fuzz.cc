@@ -20,8 +20,8 @@ class Asked final : public http::Backend {
   const http::ModelCard& model() const override { return card_; }
   const nn::Tokenizer& tokenizer() const override { return tokenizer_; }
   const nn::ChatTemplate* chat_template() const override { return &template_; }
-  http::Admission submit(const std::string&, host::Prompt, std::int64_t, std::shared_ptr<http::Listener>) override {
-    return http::Admission::full;
+  host::Submission submit(const std::string&, host::Prompt, std::int64_t, std::shared_ptr<http::Listener>) override {
+    return host::Submission::full;
   }
   void cancel(const std::string&) override {}
   std::string not_ready() const override { return ""; }

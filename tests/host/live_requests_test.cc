@@ -13,7 +13,7 @@
 namespace afore::host {
 namespace {
 
-using Answer = LiveRequests::Answer;
+using Answer = Submission;
 using Next = RequestSource::Next;
 
 IncomingRequest live(std::string id) { return asked(std::move(id), 77, 1, 2); }

@@ -67,8 +67,7 @@ TEST(ThreadsLive, WhoGoesAwayLeavesNothingBehind) {
                    },
                    {&requests, &count});
   std::thread client([&] {
-    for (const IncomingRequest& request : run.requests)
-      EXPECT_EQ(requests.submit(request), LiveRequests::Answer::accepted);
+    for (const IncomingRequest& request : run.requests) EXPECT_EQ(requests.submit(request), Submission::accepted);
     const auto staying = static_cast<std::int64_t>(run.requests.size() - leave.size());
     EXPECT_TRUE(soon([&] { return answers == staying; }));
     // The last step's records do not wait for a request that may never come.

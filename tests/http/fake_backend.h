@@ -35,15 +35,15 @@ class FakeBackend : public Backend {
   const nn::Tokenizer& tokenizer() const override { return tokenizer_; }
   const nn::ChatTemplate* chat_template() const override { return has_template ? &template_ : nullptr; }
 
-  Admission submit(const std::string& id, host::Prompt prompt, std::int64_t max_tokens,
-                   std::shared_ptr<Listener> listener) override {
+  host::Submission submit(const std::string& id, host::Prompt prompt, std::int64_t max_tokens,
+                          std::shared_ptr<Listener> listener) override {
     const std::lock_guard lock(mutex_);
     if (throws) throw std::runtime_error("a secret of /the/host");
-    if (admission != Admission::accepted) return admission;
+    if (submission != host::Submission::accepted) return submission;
     order_.push_back(id);
     open_[id] = {id, std::move(prompt), max_tokens, std::move(listener), {}, 0};
     changed_.notify_all();
-    return Admission::accepted;
+    return host::Submission::accepted;
   }
   void cancel(const std::string& id) override {
     const std::lock_guard lock(mutex_);
@@ -134,7 +134,7 @@ class FakeBackend : public Backend {
   }
 
   ModelCard card{"fake", 1700000000, 64};
-  std::atomic<Admission> admission{Admission::accepted};
+  std::atomic<host::Submission> submission{host::Submission::accepted};
   bool has_template = false, throws = false;
   std::string reason;
   std::atomic<bool> is_frozen{false}, counting{true};

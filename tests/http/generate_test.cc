@@ -194,12 +194,12 @@ TEST_F(Generate, WhatTheModelCannotDoIsRefused) {
 TEST_F(Generate, FullAndDraining) {
   serve();
   Client c = client();
-  backend_.admission = Admission::full;
+  backend_.submission = host::Submission::full;
   const Response full = c.post("/v1/completions", R"({"prompt":"a","stream":true})");
   EXPECT_EQ(full.status, 429);
   EXPECT_EQ(full.field("retry-after"), "1");
   EXPECT_EQ(json::parse(full.body)["error"]["type"], "rate_limit_error");
-  backend_.admission = Admission::draining;
+  backend_.submission = host::Submission::draining;
   const Response draining = c.post("/v1/completions", R"({"prompt":"a"})");
   EXPECT_EQ(draining.status, 503);
   EXPECT_EQ(draining.field("connection"), "close");
