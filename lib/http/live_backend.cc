@@ -35,13 +35,13 @@ void LiveBackend::cancel(const std::string& id) {
   parts_.requests.cancel(id);
 }
 
-void LiveBackend::on_text(const std::string& id, std::string_view text, std::int64_t tokens) {
+void LiveBackend::on_token(const std::string& id, std::string_view text, std::int64_t tokens) {
   const std::lock_guard lock(listeners_mutex_);
   const auto it = listeners_.find(id);
   if (it != listeners_.end()) it->second->on_token(text, tokens);
 }
 
-void LiveBackend::on_completion(const Completion& completion) {
+void LiveBackend::on_end(const Completion& completion) {
   const std::lock_guard lock(listeners_mutex_);
   const auto it = listeners_.find(completion.id);
   if (it == listeners_.end()) return;

@@ -30,8 +30,8 @@ class LiveBackend final : public Backend {
   LiveBackend(ModelCard card, LiveParts parts, const pipeline::PlannerOptions& planner);
 
   // By the thread that serves.
-  void on_text(const std::string& id, std::string_view text, std::int64_t tokens);
-  void on_completion(const Completion& completion);
+  void on_token(const std::string& id, std::string_view text, std::int64_t tokens);
+  void on_end(const Completion& completion);
   // The model is gone: whoever still waits is told, with finish_reason "error".
   void end_all();
 

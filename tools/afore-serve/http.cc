@@ -163,13 +163,12 @@ class Endpoint {
 
   host::TextSink text_sink() {
     return [this](const std::string& id, std::string_view text, std::int64_t tokens, bool last) {
-      if (!last) backend_.on_text(id, text, tokens);
+      if (!last) backend_.on_token(id, text, tokens);
     };
   }
 
   void serve() {
-    host::ServingLoop loop(serving_, runner_,
-                           [this](const Completion& completion) { backend_.on_completion(completion); },
+    host::ServingLoop loop(serving_, runner_, [this](const Completion& completion) { backend_.on_end(completion); },
                            {&requests_, &metrics_});
     loop.run(requests_, &stop_);
     Summary summary = runner_.engine().summary();
