@@ -125,8 +125,8 @@ Target FfnNode::target_of(std::int64_t serial) const {
   AFORE_CHECK(false, "a copy is posted for a plan that was not taken");
 }
 
-void FfnNode::post_copy(int, const pipeline::CopyId& id, const Copy& copy, bool receives, int, int slot) {
-  engine_.post_copy(key_of(id), {copy, target_of(id.serial)}, receives, slot);
+void FfnNode::post_copy(int, const pipeline::CopyId& id, const Copy& copy, bool receives, int layer, int slot) {
+  engine_.post_copy(key_of(id), {copy, layer, target_of(id.serial)}, receives, slot);
 }
 
 void FfnNode::release_copy(int, const pipeline::CopyId& id, bool receives) {
@@ -249,9 +249,8 @@ bool FfnNode::start_copy() {
     actor_.on_copy_started(now, {moving_->key.first, moving_->key.second});
   });
   const CopyRoute& route = moving_->route;
-  moving_->ticket =
-      device_->copy(engine_.ffn_device(route.copy.from), engine_.slot_index(route.target.layer, route.from_slot),
-                    engine_.slot_index(route.target.layer, route.to_slot));
+  moving_->ticket = device_->copy(engine_.ffn_device(route.copy.from), engine_.slot_index(route.layer, route.from_slot),
+                                  engine_.slot_index(route.layer, route.to_slot));
   moving_->end_ns = engine_.on_copy_started(route.copy, moving_->start_ns);
   return true;
 }

@@ -24,6 +24,7 @@ class ThreadEngine;
 // A copy, and the slots that its two ends' actors named when they posted it.
 struct CopyRoute {
   Copy copy;
+  int layer = 0;    // whose slots it is between: for a copy made ahead, not the target's
   Target target{};  // of the plan that lists it
   int from_slot = -1, to_slot = -1;
   Nanos started_ns = kAbsent;  // when both its ends had released it

@@ -32,7 +32,7 @@ EngineHealth ThreadEngine::health() {
     const std::lock_guard lock(ports_mutex_);
     for (const auto& [key, route] : routes_)
       if (route.started_ns != kAbsent && (!health.oldest_copy || route.started_ns < health.oldest_copy->since_ns))
-        health.oldest_copy = {route.copy, route.target.layer, route.started_ns};
+        health.oldest_copy = {route.copy, route.layer, route.started_ns};
   }
   for (const auto& node : ffn_) health.ffn_queue.push_back(node->queue());
   const std::lock_guard lock(serve_mutex_);
