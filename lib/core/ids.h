@@ -8,7 +8,7 @@ namespace afore {
 
 using Nanos = std::int64_t;  // durations and virtual time, nanoseconds
 
-// One scheduling epoch: what one demand record, one plan and one FFN execution are about.
+// One layer of one microbatch's step: what one demand record, one plan and one FFN execution are about.
 struct Target {
   std::int64_t step = 0;
   int layer = 0;  // absolute layer index
