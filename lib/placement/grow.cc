@@ -25,7 +25,7 @@ void drop_idle(const Board& board, std::vector<Copy>& copies) {
 Nanos Grower::end_of(int from, int to) const { return std::max(out_free_[from], in_free_[to]) + options_.copy_ns; }
 
 // Standing replicas first: they cost no copy.
-void Grower::rebalance(Board& board, std::int64_t aim) {
+void Grower::resplit(Board& board, std::int64_t aim) {
   if (form_.per_tile != 1 || form_.per_expert != 0) {
     time_.descend(board, aim);
     return;
@@ -222,7 +222,7 @@ void Grower::search(Board& board, SlotTable* slots, std::int64_t aim, Nanos late
   while (board.max_load() > aim && (slots == nullptr || std::ssize(made_) < options_.copy_budget)) {
     if (!best_step(board, slots, aim, latest, style, step)) break;
     apply(board, slots, step);
-    rebalance(board, aim);
+    resplit(board, aim);
     record(board);
   }
   if (prefix_found_) {

@@ -53,7 +53,7 @@ class Grower {
   enum class Style { balance, fill };
 
   void search(Board& board, SlotTable* slots, std::int64_t aim, Nanos latest, Style style);
-  void rebalance(Board& board, std::int64_t aim);
+  void resplit(Board& board, std::int64_t aim);
   bool best_step(const Board& board, const SlotTable* slots, std::int64_t aim, Nanos latest, Style style, Step& best);
   void best_exchange(const Board& board, const SlotTable* slots, std::int64_t aim, Nanos latest, Step& best);
   void lightest(const Board& board, int donor, std::int64_t below, const SlotTable* slots, std::vector<int>& out);

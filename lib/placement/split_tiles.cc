@@ -79,7 +79,7 @@ bool TileSplitter::augment(Board& board, int worker, std::int64_t bound) {
   return true;
 }
 
-std::int64_t TileSplitter::rebalance(Board& board, std::int64_t bound) {
+std::int64_t TileSplitter::resplit(Board& board, std::int64_t bound) {
   cut_.clear();
   while (board.max_load() > bound) {
     if (augment(board, board.busiest(), bound)) continue;
@@ -109,7 +109,7 @@ void TileSplitter::merge_parts(Board& board, std::int64_t bound) {
 std::int64_t TileSplitter::split(Board& board, std::int64_t floor) {
   AFORE_CHECK(board.form().per_tile == 1 && board.form().per_expert == 0, "exact split works in tiles");
   start(board);
-  const std::int64_t bound = rebalance(board, floor);
+  const std::int64_t bound = resplit(board, floor);
   merge_parts(board, bound);
   board.settle();
   return board.max_load();

@@ -15,7 +15,7 @@ class TileSplitter {
   std::int64_t split(Board& board, std::int64_t floor);
   // Lowers loads above `bound` by augmenting along residual paths, raising the bound to ceil(D(S)/|S|) where a cut S
   // forbids it; returns the bound, which all loads then meet. Logged on the board.
-  std::int64_t rebalance(Board& board, std::int64_t bound);
+  std::int64_t resplit(Board& board, std::int64_t bound);
   // One augmentation towards `bound` from a worker above it; false when no path leads to a worker below it, and then
   // reached() is the cut: all work on it is confined to it, and all loads there are at least `bound`.
   bool augment(Board& board, int worker, std::int64_t bound);
