@@ -13,6 +13,7 @@ afore_structure_test(floors_catch structure)
 afore_structure_test(scripts structure)
 afore_structure_test(completions completions)
 afore_structure_test(man structure)
+afore_structure_test(docs structure)
 afore_structure_test(links structure)
 # Every compiled source through clang-tidy: minutes, and more of them on a machine that has other work.
 set_tests_properties(structure:tidy PROPERTIES PROCESSORS 2 TIMEOUT 1800)
