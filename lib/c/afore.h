@@ -73,7 +73,7 @@ typedef struct afore_config {
   int32_t cost_rule;       /* AFORE_RULE_ROOFLINE: c0 + max(c1 * tiles, c2 * activated experts) */
   int32_t objective;       /* AFORE_OBJECTIVE_ */
   int32_t demand_source;   /* AFORE_DEMAND_ */
-  int32_t gain_rule;       /* 0 installs copies whatever they cost; 1 */
+  int32_t gain_rule;       /* 0 copies whatever that costs; 1 */
   int32_t overlap;         /* 0: copies start only when their worker is free; 1 */
   int32_t level;           /* policy afore: 0 where FFN workers wait for each other at each target; 1 */
   int32_t exact_split;     /* 1: tokens over the replicas of another system's policy exactly, not its own way; 0 */

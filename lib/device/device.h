@@ -29,7 +29,7 @@ enum class Combine { exact, partial };
 
 using Ticket = std::uint64_t;  // 0 is done
 
-// Occurrences first … first + tokens - 1 of an expert in a target, numbered over the attention workers in their order
+// Assignments first … first + tokens - 1 of an expert in a target, numbered over the attention workers in their order
 // and within one in token order.
 struct RowShare {
   int expert = 0;

@@ -22,7 +22,7 @@ enum class Split { own, exact };
 struct Limits {
   Objective objective = Objective::time;
   std::int64_t copy_budget = 0;  // copies per plan
-  bool gain_rule = true;         // false: install whatever lowers the objective, however long its copies take
+  bool gain_rule = true;         // false: copy whatever lowers the objective, however long that takes
   Split split = Split::own;      // ours are exact in any case
   bool level = true;             // afore: plan for when workers are done, with what earlier targets left them
   int microbatches = 1;          // in flight
@@ -49,7 +49,7 @@ struct Decision {
 
   std::vector<Copy> copies;           // in execution order; each fills `slot` of `to` before the target runs
   std::vector<TileShare> assignment;  // over the placement after the copies
-  // Best reachable without copies, after rebalancing over the replicas that stand.
+  // Best reachable without copies: the best split found over the replicas that stand.
   std::int64_t max_tiles_before = 0;
   Nanos ffn_ns_before = 0;
   // No plan within the limits is below these (volume, cuts, hot sets, copy counting, forced parts: docs/metrics.md).

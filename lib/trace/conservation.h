@@ -1,5 +1,5 @@
 #pragma once
-// A router chooses top_k experts per token: what counts must satisfy to be of whole tokens.
+// A gate chooses top_k experts per token: what counts must satisfy to be of whole tokens.
 #include <cstdint>
 #include <span>
 #include <string>

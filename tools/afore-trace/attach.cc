@@ -11,7 +11,7 @@
 namespace afore::cli {
 namespace {
 
-// What a router asked for; plans and what came of them are the endpoint's own, and whoever reads the stream makes his.
+// What a gate asked for; plans and what came of them are the endpoint's own, and whoever reads the stream makes his.
 class Kept {
  public:
   Kept(const AttachFlags& flags, RecordSink& out) : flags_(flags), out_(out) {}

@@ -1,4 +1,4 @@
-// What a router chose, token by token and request by request, batched anew.
+// What a gate chose, token by token and request by request, batched anew.
 #include <fmt/core.h>
 
 #include <algorithm>

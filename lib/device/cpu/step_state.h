@@ -16,7 +16,7 @@ struct StepState : Step {
   std::vector<float> residual, x, shared;  // [tokens][hidden]; x is the experts' input
   std::vector<std::int32_t> experts;       // [tokens][top_k]
   std::vector<float> weights;              // [tokens][top_k]
-  // The pairs (token * top_k + k) by expert, in token order: the occurrences that plans number.
+  // The pairs (token * top_k + k) by expert, in token order: the assignments that plans number.
   std::vector<std::int32_t> begin;  // experts + 1 offsets into pairs
   std::vector<std::int32_t> pairs;
   std::vector<float> y;  // exact: [tokens][top_k][hidden]; partial: [FFN workers][tokens][hidden]
