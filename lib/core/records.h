@@ -20,8 +20,8 @@ inline constexpr int kRecordVersion = 1;
 // How the plans of a stream were made: the header's "planner" object, written by afore-plan so that serve and
 // verify use the same numbers.
 struct PlannerSpec {
-  std::string policy;         // static, eplb, afore, ideal
-  std::string demand_source;  // prefetch, last_step, window
+  std::string policy;         // docs/policies.md has the names
+  std::string demand_source;  // prefetch, last_step, window, prediction
   Objective objective = Objective::time;
   std::int64_t copy_budget = 0;  // copies per plan
   bool gain_rule = true;
@@ -36,7 +36,7 @@ struct Header {
   std::string producer;
   std::vector<std::string> via;
   std::uint64_t seed = 0;
-  std::string source;     // routing, sampled, synthetic, recorded, counts, requests; empty = absent
+  std::string source;     // docs/records.md, "header", has the words; empty = absent
   bool measured = false;  // times in it are of a clock: it differs from run to run
   ModelSpec model;
   ClusterSpec cluster;
@@ -186,7 +186,7 @@ struct RequestRecord {
   std::int64_t offset = 0;  // below the sequence's tokens
 };
 
-// Why and when a served request ended; absent where it is not known.
+// Of a served request, in ns since the run began.
 struct CompletionTimes {
   Nanos arrival_ns = 0;
   std::optional<Nanos> first_token_ns;  // none was sampled
@@ -214,7 +214,7 @@ struct Summary {
   std::string producer;
   std::optional<double> duration;  // seconds
   std::optional<std::int64_t> completed, failed, total_input_tokens, total_output_tokens;
-  std::optional<double> request_throughput, request_goodput, output_throughput, total_token_throughput;
+  std::optional<double> request_throughput, request_goodput, output_throughput, total_token_throughput;  // per second
   std::optional<std::int64_t> max_concurrent_requests;
   LatencySummary ttft, tpot, itl, e2el;
   // "afore": formulas in docs/metrics.md
@@ -230,7 +230,7 @@ struct Summary {
   LatencySummary itl_during_migration, itl_outside_migration;  // gaps in which a copy was under way, and the others
   std::optional<double> migrating_share;                       // of the time, with a copy under way
   std::optional<double> step_ns;                               // mean time of one step of one microbatch
-  struct PlanTime {
+  struct PlanTime {                                            // ns
     double mean = 0, p50 = 0, p99 = 0;
   };
   std::optional<PlanTime> plan_ns;  // wall clock; only with --timing or on measured hosts

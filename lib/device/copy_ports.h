@@ -1,7 +1,7 @@
 #pragma once
-// Expert copies in virtual time: every worker has one out port and one in port, each a FIFO. A copy runs when it leads
+// Which expert copies may run: every worker has one out port and one in port, each a FIFO. A copy runs when it leads
 // both its queues and both ends have released it, so its order is the plans' list order on both sides and no cycle can
-// form. Owns nothing but names.
+// form. Knows no time and owns nothing but names; whoever uses it from several threads locks.
 #include <cstdint>
 #include <deque>
 #include <map>

@@ -37,7 +37,7 @@ class Sequences {
 
   // Sets up one attention worker's part of a composed step; of kAllWorkers everything.
   void fill(const batch::ServingStep& composed, int attention_worker, device::Step& step);
-  // The tokens that it sampled. `slots`: of the step's slices.
+  // The tokens that it sampled, each to the request of its slice.
   void take(const device::Step& step);
 
   bool open(int slot) const { return static_cast<std::size_t>(slot) < open_.size() && open_[slot].prompt; }

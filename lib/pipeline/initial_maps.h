@@ -10,8 +10,8 @@ namespace afore::pipeline {
 
 using InitialMaps = std::map<int, PlacementRecord>;  // by layer
 
-// Primaries balanced on what the layers' targets had to do before weights are loaded. `history`: whole demands in any
-// order, all of one model; layers it does not have are absent from the result.
+// Primaries balanced on what the layers' targets had to do before weights are loaded. Observes whole demands in any
+// order, all of one model; maps() lacks layers that had none.
 class PrimaryHistory {
  public:
   PrimaryHistory(const ClusterSpec& cluster, const LayerCost& cost, Objective objective)

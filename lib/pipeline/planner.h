@@ -98,7 +98,7 @@ class Planner {
   // Plans made ahead so far, by predictions.
   std::int64_t predictions_used() const { return way_->ahead ? way_->ahead->used() : 0; }
 
-  // Demand must be conserved and sized to `experts` (the decoder checks both).
+  // Of conserved demand (the decoder checks that). Error{data}: other experts, or more microbatches, than there are.
   PlannedTarget plan(const Demand& demand);
 
   // Workers were lost for good. `complete` by layer: what recover_layer() takes, for the layers that workers have a map

@@ -14,7 +14,7 @@ namespace afore::placement {
 // What a rule has decided so far for one target.
 class Book {
  public:
-  // Slots in `closed` (by placement.index(), busy ones), those of primaries and of draining workers are never taken.
+  // Busy slots, those of primaries and those of draining workers are never taken.
   void open(const Request& request, std::int64_t copy_budget);
 
   int workers() const { return after_->workers(); }

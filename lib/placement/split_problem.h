@@ -1,8 +1,8 @@
 #pragma once
 // One target's split over fixed replicas, as the searches see it: nothing about copies.
-// A worker's load is in ns without c0. With slowdown s (thousandths) it is ceil((per_tile*tiles op
-// per_expert*activated)
-// * s / 1000), where op is + under the additive rule and max under the roofline rule.
+// A worker's load is in ns without c0. With slowdown s (thousandths) it is
+//   ceil((per_tile*tiles op per_expert*activated) * s / 1000),
+// where op is + under the additive rule and max under the roofline rule.
 #include <cstdint>
 #include <span>
 

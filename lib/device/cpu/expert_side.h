@@ -23,8 +23,8 @@ class ExpertSide {
   ExpertSide(const Kernels& kernels, const ExpertShape& shape, int top_k, ThreadPool* pool)
       : kernels_(kernels), shape_(shape), top_k_(top_k), pool_(pool) {}
 
-  // `parts`: StepStates, through the gate. exact: writes the
-  // shares' rows of y. partial: overwrites part `worker` of each y with the weighted sums of the shares' rows.
+  // `parts`: StepStates, through the gate. exact: writes the shares' rows of y. partial: overwrites part `worker` of
+  // each y with the weighted sums of the shares' rows.
   void run(std::span<Step* const> parts, std::span<const PackedShare> shares, Combine mode, int worker);
 
  private:

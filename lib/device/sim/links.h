@@ -30,8 +30,8 @@ class SimLinks {
 
   // An FFN worker sends its `rows` when it is done; the return is when its port has sent them.
   Nanos f2a_send(int worker, Nanos ready_ns, std::int64_t rows);
-  // All FFN workers have sent, the last at `last_ns`; `first_rows_ns` = when the last worker began to send. Fills
-  // `arrival_ns` per attention worker; `rows` per attention worker.
+  // All FFN workers have sent: the last began at `last_start_ns` and was through at `last_sent_ns`. `rows` per
+  // attention worker. Fills `arrival_ns` per attention worker.
   void f2a_arrive(Nanos last_start_ns, Nanos last_sent_ns, std::span<const std::int64_t> rows,
                   std::vector<Nanos>& arrival_ns);
 
