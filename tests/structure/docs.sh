@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The pages name what exists: paths of the tree, flags, members of classes; on docs/walk.md each function and type is in
-# the file named before it. Then mistakes are planted, and each must be found.
+# the file named before it; docs/README.md names every page. Then mistakes are planted, and each must be found.
 set -euo pipefail
 cd "$1"
 pages=(README.md CONTRIBUTING.md docs/*.md)
@@ -82,6 +82,9 @@ for page in "${pages[@]}"; do
   check_flags "$page"
 done
 check_names docs/walk.md
+for page in docs/*.md; do
+  [[ $page == docs/README.md ]] || grep -qF "(${page#docs/})" docs/README.md || wrong "docs/README.md: no $page"
+done
 ((bad == 0)) || exit 1
 
 scratch=$(mktemp -d)
