@@ -1,8 +1,8 @@
 // What the tools say while they work and when a word is misspelt.
 #include <gtest/gtest.h>
 
-#include "common/cli.h"
 #include "common/command_line.h"
+#include "common/nearest.h"
 #include "common/progress.h"
 
 namespace afore::cli {

@@ -6,9 +6,8 @@
 #include "afore-migrate/commands.h"
 #include "afore-migrate/report.h"
 #include "afore-migrate/sweep.h"
-#include "common/cli.h"
+#include "common/options.h"
 #include "common/publish.h"
-#include "common/real.h"
 #include "util/error.h"
 #include "util/line_io.h"
 
@@ -62,30 +61,31 @@ void run_benchmark(const BenchFlags& flags, const std::vector<std::string>& argu
 
 }  // namespace
 
-void refuse_flags_before_command(const CLI::App& app, const std::string& command) {
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->count() > 0 && !option->check_name("--quiet"))
-      throw Error(ErrorKind::usage, fmt::format("{} before {} has no effect", option->get_name(), command),
+void refuse_flags_before_command(Command app, const std::string& command) {
+  for (const Option& option : app.options()) {
+    if (option.given() && option.name() != "--quiet")
+      throw Error(ErrorKind::usage, fmt::format("{} before {} has no effect", option.name(), command),
                   "put it after " + command);
   }
 }
 
-void add_bench(CLI::App& app, const std::vector<std::string>& arguments) {
+void add_bench(Command app, const std::vector<std::string>& arguments) {
   const auto flags = std::make_shared<BenchFlags>();
   add_sweep_flags(app, flags->sweep);
-  add_real(app, "--min-bw", flags->min_gbps, "GB/s that each path's average bus bandwidth must reach, else exit 1", 1e9)
-      ->type_name("GBPS");
-  beside_stdout(app.add_option("-J,--json_file", flags->json_file, "Also write the results as JSON; never overwrites")
-                    ->type_name("FILE"));
-  app.add_flag("--json", flags->json, "The same JSON on standard output, instead of the table");
-  examples(app, {{"Copies of 64 KiB to 1 MiB between two workers", "afore-migrate -b 64K -e 1M -n 5"},
-                 {"From one worker to three, for a program",
-                  "afore-migrate -b 64K -e 1M -n 5 --workers 4 --pattern fanout --json \\\n"
-                  "  > copies.json"},
-                 {"Is this machine as fast as it was? Exit 1 when it is not",
-                  "afore-migrate -b 1M -e 1M -n 20 -T 60 --min-bw 0.01"}});
-  app.final_callback([&app, &arguments, flags] {
-    if (app.get_subcommands().empty()) run_benchmark(*flags, arguments);
+  app.real("--min-bw", flags->min_gbps, "GB/s that each path's average bus bandwidth must reach, else exit 1", 1e9)
+      .value_name("GBPS");
+  app.option("-J,--json_file", flags->json_file, "Also write the results as JSON; never overwrites")
+      .value_name("FILE")
+      .beside_stdout();
+  app.flag("--json", flags->json, "The same JSON on standard output, instead of the table");
+  app.examples({{"Copies of 64 KiB to 1 MiB between two workers", "afore-migrate -b 64K -e 1M -n 5"},
+                {"From one worker to three, for a program",
+                 "afore-migrate -b 64K -e 1M -n 5 --workers 4 --pattern fanout --json \\\n"
+                 "  > copies.json"},
+                {"Is this machine as fast as it was? Exit 1 when it is not",
+                 "afore-migrate -b 1M -e 1M -n 20 -T 60 --min-bw 0.01"}});
+  app.on_run([app, &arguments, flags] {
+    if (app.given_commands().empty()) run_benchmark(*flags, arguments);
   });
 }
 

@@ -10,7 +10,10 @@
 #include "afore-migrate/shape_flags.h"
 #include "afore-migrate/sweep.h"
 #include "common/cli.h"
+#include "common/messages.h"
+#include "common/presets.h"
 #include "common/publish.h"
+#include "common/signals.h"
 #include "device/ffn_grid.h"
 #include "fit/cost_fit.h"
 #include "util/error.h"
@@ -173,35 +176,33 @@ void run_calibrate(const CalibrateFlags& flags, const std::vector<std::string>& 
 
 }  // namespace
 
-void add_calibrate(CLI::App& app, const std::vector<std::string>& arguments) {
-  CLI::App* sub = app.add_subcommand("calibrate", "Measure, and write a cost file for --cost");
-  sub->footer(
+void add_calibrate(Command app, const std::vector<std::string>& arguments) {
+  Command sub = app.command("calibrate", "Measure, and write a cost file for --cost");
+  sub.footer(
       "Copies: time = copy_latency_ns + size / copy_bytes_per_s through the median time of each size, for each path;\n"
       "the first path's go into the cost file's own keys. Expert FFN, with --model or sizes: time = ffn_c0_ns +\n"
       "ffn_c1_ns tiles + ffn_c2_ns activated experts, on one worker. Least squares of the relative error, no\n"
       "coefficient below its least value. \"measured\" says what the values rest on. The rest is from --cost.");
   const auto flags = std::make_shared<CalibrateFlags>();
-  add_sweep_flags(*sub, flags->sweep);
-  add_shape_flags(*sub, flags->shape);
-  add_int(*sub, "--experts", flags->experts, "Activated experts of the FFN's grid: 1, 2, 4, ... up to this", 2, 1024);
-  add_int(*sub, "--tiles", flags->tiles, "Tiles of each expert in the FFN's grid: 1, 2, 4, ... up to this", 2, 1024);
-  add_int(*sub, "--threads", flags->threads, "Threads that the worker computes with", 1, 256);
-  sub->add_option("--cost", flags->base,
-                  "Where the other values come from: a100, h100, h200, cpu or a cost file (default: cpu, or h100 for "
-                  "GPUs)")
-      ->type_name("NAME|FILE");
-  sub->add_option("-o,--output", flags->output, "The cost file; - is standard output")
-      ->type_name("FILE")
-      ->capture_default_str();
-  sub->add_flag("--force", flags->force, "Replace an existing file");
-  examples(*sub, {{"What copies and experts of a model cost on this machine, for the planner",
-                   "afore-migrate calibrate -q --model afore-tiny -b 64K -e 1M -n 5 \\\n"
-                   "  -o here.json\n"
-                   "afore-trace synth --model afore-tiny --steps 5 --tokens 512 |\n"
-                   "  afore-plan --workers 4 --tile-tokens 8 --cost here.json > planned.jsonl"},
-                  {"Copies alone, on standard output, from another base",
-                   "afore-migrate calibrate -q -b 64K -e 1M -n 5 --cost a100"}});
-  sub->final_callback([&app, &arguments, flags] {
+  add_sweep_flags(sub, flags->sweep);
+  add_shape_flags(sub, flags->shape);
+  sub.integer("--experts", flags->experts, "Activated experts of the FFN's grid: 1, 2, 4, ... up to this", 2, 1024);
+  sub.integer("--tiles", flags->tiles, "Tiles of each expert in the FFN's grid: 1, 2, 4, ... up to this", 2, 1024);
+  sub.integer("--threads", flags->threads, "Threads that the worker computes with", 1, 256);
+  sub.option("--cost", flags->base,
+             "Where the other values come from: a100, h100, h200, cpu or a cost file (default: cpu, or h100 for "
+             "GPUs)")
+      .value_name("NAME|FILE");
+  sub.option("-o,--output", flags->output, "The cost file; - is standard output").value_name("FILE").show_default();
+  sub.flag("--force", flags->force, "Replace an existing file");
+  sub.examples({{"What copies and experts of a model cost on this machine, for the planner",
+                 "afore-migrate calibrate -q --model afore-tiny -b 64K -e 1M -n 5 \\\n"
+                 "  -o here.json\n"
+                 "afore-trace synth --model afore-tiny --steps 5 --tokens 512 |\n"
+                 "  afore-plan --workers 4 --tile-tokens 8 --cost here.json > planned.jsonl"},
+                {"Copies alone, on standard output, from another base",
+                 "afore-migrate calibrate -q -b 64K -e 1M -n 5 --cost a100"}});
+  sub.on_run([app, &arguments, flags] {
     refuse_flags_before_command(app, "calibrate");
     run_calibrate(*flags, arguments);
   });

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "common/cli.h"
+#include "common/messages.h"
+#include "common/signals.h"
 #include "device/cpu/packed.h"
 #include "device/plugin.h"
 #include "host/host_transfers.h"
@@ -88,17 +89,17 @@ std::unique_ptr<device::Transfers> open_transfers(const DeviceFlags& flags, devi
 
 }  // namespace
 
-void add_device_flags(CLI::App& app, DeviceFlags& flags) {
-  add_choice(app, "--device", flags.device, "Where the workers are; auto: GPUs where there are any",
+void add_device_flags(Command app, DeviceFlags& flags) {
+  app.choice("--device", flags.device, "Where the workers are; auto: GPUs where there are any",
              {"cpu", "cuda", "auto"});
-  app.add_option("--path", flags.paths,
-                 "Ways of copying, a list: host (between host arenas), d2d (within one GPU), peer (between GPUs), nccl "
-                 "(send and receive); default: all that the device has")
-      ->type_name("LIST")
-      ->allow_extra_args(false);
+  app.option("--path", flags.paths,
+             "Ways of copying, a list: host (between host arenas), d2d (within one GPU), peer (between GPUs), nccl "
+             "(send and receive); default: all that the device has")
+      .value_name("LIST")
+      .one_value();
   add_sm_partitions(app, flags.sm_partitions);
-  add_int(app, "-T,--timeout", flags.time_limit_s,
-          "Seconds after which the run ends with what it has, exit 1; 0: no limit", 0, 1'000'000);
+  app.integer("-T,--timeout", flags.time_limit_s,
+              "Seconds after which the run ends with what it has, exit 1; 0: no limit", 0, 1'000'000);
 }
 
 OpenDevice open_device(const DeviceFlags& flags, std::int64_t workers, std::int64_t worker_threads,

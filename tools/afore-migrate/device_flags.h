@@ -1,11 +1,11 @@
 #pragma once
 // Which device and which paths are measured, for how long at most.
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/options.h"
 #include "common/sm_partitions.h"
 #include "device/transfers.h"
 #include "util/stop_flag.h"
@@ -18,7 +18,7 @@ struct DeviceFlags {
   SmPartitionsFlag sm_partitions;
   std::int64_t time_limit_s = 0;  // 0 = none
 };
-void add_device_flags(CLI::App& app, DeviceFlags& flags);
+void add_device_flags(Command app, DeviceFlags& flags);
 
 // The device with its workers, and the paths to measure, at least one.
 struct OpenDevice {

@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
       "Copies expert weights between workers and prints nccl-tests' columns: time is of the slowest port, algbw is\n"
       "size / time, busbw is what one out port carries. Exit 1 when a byte arrived wrong, when the time limit (-T)\n"
       "ended the run, or when the bandwidth is below --min-bw.",
-      [&](CLI::App& app) {
+      [&](afore::cli::Command app) {
         afore::cli::add_bench(app, arguments);
         afore::cli::add_overlap(app, arguments);
         afore::cli::add_calibrate(app, arguments);

@@ -9,8 +9,11 @@
 #include "afore-migrate/report.h"
 #include "afore-migrate/shape_flags.h"
 #include "common/cli.h"
+#include "common/messages.h"
+#include "common/parse.h"
 #include "common/progress.h"
 #include "common/publish.h"
+#include "common/signals.h"
 #include "device/overlap_bench.h"
 #include "util/error.h"
 #include "util/line_io.h"
@@ -231,9 +234,9 @@ void run_overlap(const OverlapFlags& flags, const std::vector<std::string>& argu
 
 }  // namespace
 
-void add_overlap(CLI::App& app, const std::vector<std::string>& arguments) {
-  CLI::App* sub = app.add_subcommand("overlap", "Copies of experts beside expert FFN: what of them it hides");
-  sub->footer(
+void add_overlap(Command app, const std::vector<std::string>& arguments) {
+  Command sub = app.command("overlap", "Copies of experts beside expert FFN: what of them it hides");
+  sub.footer(
       "A window is the FFN of --experts experts with --tokens tokens each, on every worker; --copies experts arrive "
       "at\n"
       "each receiver meanwhile. Each iteration measures copies alone, FFN alone, and both together: exposed is how "
@@ -242,29 +245,30 @@ void add_overlap(CLI::App& app, const std::vector<std::string>& arguments) {
       "a\n"
       "byte arrived wrong.");
   const auto flags = std::make_shared<OverlapFlags>();
-  add_shape_flags(*sub, flags->shape);
-  sub->add_option("--tokens", flags->tokens, "Tokens of each expert, a list: one window each")
-      ->type_name("LIST")
-      ->capture_default_str();
-  add_int(*sub, "--experts", flags->experts, "Experts that each worker computes", 1, 1024);
-  add_int(*sub, "--copies", flags->copies, "Experts that each receiver gets", 1, 1024);
-  add_int(*sub, "--workers", flags->workers, "Workers, each with an arena of its own", 2, 1024);
-  add_choice(*sub, "--pattern", flags->pattern,
-             "pairs: 0->1, 2->3, ... at once; fanout: 0 to all others through one port", {"pairs", "fanout"});
-  add_int(*sub, "--threads", flags->threads, "Threads that each worker computes with", 1, 256);
-  add_int(*sub, "-n,--iters", flags->iters, "Timed iterations of each window", 1, 1'000'000);
-  add_int(*sub, "-w,--warmup_iters", flags->warmup_iters, "Iterations before the timed ones", 0, 1'000'000);
-  add_int(*sub, "--seed", flags->seed, "Decides weights and activations", 0, kMaxSeed);
-  add_device_flags(*sub, flags->device);
-  beside_stdout(sub->add_option("-J,--json_file", flags->json_file, "Also write the results as JSON; never overwrites")
-                    ->type_name("FILE"));
-  sub->add_flag("--json", flags->json, "The same JSON on standard output, instead of the table");
-  examples(*sub, {{"Which windows hide the copy of an expert of a small model",
-                   "afore-migrate overlap -q --model afore-tiny --tokens 8,64 -n 5"},
-                  {"Three experts for each receiver, for a program",
-                   "afore-migrate overlap -q --hidden 512 --intermediate 256 --copies 3 -n 5 \\\n"
-                   "  --json > overlap.json"}});
-  sub->final_callback([&app, &arguments, flags] {
+  add_shape_flags(sub, flags->shape);
+  sub.option("--tokens", flags->tokens, "Tokens of each expert, a list: one window each")
+      .value_name("LIST")
+      .show_default();
+  sub.integer("--experts", flags->experts, "Experts that each worker computes", 1, 1024);
+  sub.integer("--copies", flags->copies, "Experts that each receiver gets", 1, 1024);
+  sub.integer("--workers", flags->workers, "Workers, each with an arena of its own", 2, 1024);
+  sub.choice("--pattern", flags->pattern, "pairs: 0->1, 2->3, ... at once; fanout: 0 to all others through one port",
+             {"pairs", "fanout"});
+  sub.integer("--threads", flags->threads, "Threads that each worker computes with", 1, 256);
+  sub.integer("-n,--iters", flags->iters, "Timed iterations of each window", 1, 1'000'000);
+  sub.integer("-w,--warmup_iters", flags->warmup_iters, "Iterations before the timed ones", 0, 1'000'000);
+  sub.integer("--seed", flags->seed, "Decides weights and activations", 0, kMaxSeed);
+  add_device_flags(sub, flags->device);
+  sub.option("-J,--json_file", flags->json_file, "Also write the results as JSON; never overwrites")
+      .value_name("FILE")
+      .beside_stdout();
+  sub.flag("--json", flags->json, "The same JSON on standard output, instead of the table");
+  sub.examples({{"Which windows hide the copy of an expert of a small model",
+                 "afore-migrate overlap -q --model afore-tiny --tokens 8,64 -n 5"},
+                {"Three experts for each receiver, for a program",
+                 "afore-migrate overlap -q --hidden 512 --intermediate 256 --copies 3 -n 5 \\\n"
+                 "  --json > overlap.json"}});
+  sub.on_run([app, &arguments, flags] {
     refuse_flags_before_command(app, "overlap");
     run_overlap(*flags, arguments);
   });

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "common/cli.h"
+#include "common/signals.h"
 #include "wire/sm_split.h"
 
 namespace afore::cli {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "common/cli.h"
+#include "common/presets.h"
 #include "core/model_spec.h"
 #include "nn/config.h"
 #include "util/error.h"
@@ -26,14 +26,14 @@ ModelSpec load_model(const std::string& name) {
 
 }  // namespace
 
-void add_shape_flags(CLI::App& app, ShapeFlags& flags) {
-  app.add_option("--model", flags.model, "Whose experts: a preset, or a checkpoint's folder or config.json")
-      ->type_name("NAME|FILE");
-  add_int(app, "--hidden", flags.hidden, "Hidden size of an expert, over --model's", 1, kMaxSize);
-  add_int(app, "--intermediate", flags.intermediate, "Intermediate size of an expert, over --model's", 1, kMaxSize);
-  add_int(app, "--tile-tokens", flags.tile_tokens, "Rows of a tile: 8 on cpu; 16, 32 or 64 on cuda (default 16)", 1,
-          1 << 20)
-      ->default_str("");
+void add_shape_flags(Command app, ShapeFlags& flags) {
+  app.option("--model", flags.model, "Whose experts: a preset, or a checkpoint's folder or config.json")
+      .value_name("NAME|FILE");
+  app.integer("--hidden", flags.hidden, "Hidden size of an expert, over --model's", 1, kMaxSize);
+  app.integer("--intermediate", flags.intermediate, "Intermediate size of an expert, over --model's", 1, kMaxSize);
+  app.integer("--tile-tokens", flags.tile_tokens, "Rows of a tile: 8 on cpu; 16, 32 or 64 on cuda (default 16)", 1,
+              1 << 20)
+      .hide_default();
 }
 
 device::ExpertSizes expert_sizes(const ShapeFlags& flags) {

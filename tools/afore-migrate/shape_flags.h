@@ -1,9 +1,9 @@
 #pragma once
 // The sizes of an expert, and the tile of its FFN.
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 
+#include "common/options.h"
 #include "device/transfers.h"
 
 namespace afore::cli {
@@ -13,7 +13,7 @@ struct ShapeFlags {
   std::int64_t hidden = 0, intermediate = 0, tile_tokens = 0;  // 0 = not given
   bool given() const { return !model.empty() || hidden > 0 || intermediate > 0; }
 };
-void add_shape_flags(CLI::App& app, ShapeFlags& flags);
+void add_shape_flags(Command app, ShapeFlags& flags);
 
 // --model's sizes with --hidden and --intermediate over them. Error{usage} when one is unknown.
 device::ExpertSizes expert_sizes(const ShapeFlags& flags);

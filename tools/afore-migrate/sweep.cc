@@ -4,24 +4,24 @@
 
 #include <numeric>
 
-#include "common/cli.h"
+#include "common/parse.h"
 #include "util/error.h"
 
 namespace afore::cli {
 
-void add_sweep_flags(CLI::App& app, SweepFlags& flags) {
-  app.add_option("-b,--minbytes", flags.min_bytes, "Smallest copy (K, M, G or KiB, MiB, GiB)")
-      ->type_name("SIZE")
-      ->capture_default_str();
-  app.add_option("-e,--maxbytes", flags.max_bytes, "Largest copy")->type_name("SIZE")->capture_default_str();
-  add_int(app, "-f,--stepfactor", flags.step_factor, "Each size is the one before times this", 2, 1 << 20);
-  add_int(app, "-n,--iters", flags.iters, "Timed copies of each size", 1, 1'000'000);
-  add_int(app, "-w,--warmup_iters", flags.warmup_iters, "Copies of each size before the timed ones", 0, 1'000'000);
-  add_int(app, "-c,--check", flags.check, "1: compare every receiver with its source after the timed copies", 0, 1);
-  add_int(app, "--workers", flags.workers, "Workers, each with an arena of its own", 2, 1024);
-  add_choice(app, "--pattern", flags.pattern,
-             "pairs: 0->1, 2->3, ... at once; fanout: 0 to all others through one port", {"pairs", "fanout"});
-  add_int(app, "--seed", flags.seed, "Decides the bytes that are copied", 0, kMaxSeed);
+void add_sweep_flags(Command app, SweepFlags& flags) {
+  app.option("-b,--minbytes", flags.min_bytes, "Smallest copy (K, M, G or KiB, MiB, GiB)")
+      .value_name("SIZE")
+      .show_default();
+  app.option("-e,--maxbytes", flags.max_bytes, "Largest copy").value_name("SIZE").show_default();
+  app.integer("-f,--stepfactor", flags.step_factor, "Each size is the one before times this", 2, 1 << 20);
+  app.integer("-n,--iters", flags.iters, "Timed copies of each size", 1, 1'000'000);
+  app.integer("-w,--warmup_iters", flags.warmup_iters, "Copies of each size before the timed ones", 0, 1'000'000);
+  app.integer("-c,--check", flags.check, "1: compare every receiver with its source after the timed copies", 0, 1);
+  app.integer("--workers", flags.workers, "Workers, each with an arena of its own", 2, 1024);
+  app.choice("--pattern", flags.pattern, "pairs: 0->1, 2->3, ... at once; fanout: 0 to all others through one port",
+             {"pairs", "fanout"});
+  app.integer("--seed", flags.seed, "Decides the bytes that are copied", 0, kMaxSeed);
   add_device_flags(app, flags.device);
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 // What the benchmark and calibrate measure: flags in nccl-tests' spelling, and the run over paths and sizes.
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "afore-migrate/device_flags.h"
+#include "common/options.h"
 #include "common/progress.h"
 #include "device/copy_bench.h"
 
@@ -22,7 +22,7 @@ struct SweepFlags {
   std::string pattern = "pairs";
 };
 
-void add_sweep_flags(CLI::App& app, SweepFlags& flags);
+void add_sweep_flags(Command app, SweepFlags& flags);
 
 // --pattern with --workers. Error{usage} for pairs of an odd number.
 device::CopyPattern resolve_pattern(const std::string& pattern, std::int64_t workers);

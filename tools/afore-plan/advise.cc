@@ -7,6 +7,9 @@
 #include <memory>
 
 #include "afore-plan/advise_report.h"
+#include "common/cli.h"
+#include "common/nearest.h"
+#include "common/parse.h"
 #include "common/record_stream.h"
 #include "placement/registry.h"
 #include "util/error.h"
@@ -22,7 +25,7 @@ std::vector<std::string> policies_of(const AdviseFlags& flags) {
     const placement::PolicyInfo* info = placement::find_policy(name);
     if (info == nullptr)
       throw Error(ErrorKind::usage, "--policies has an unknown policy '" + name + "'",
-                  cli::guess_at(name, CLI::detail::split(placement::policy_names(","), ',')) + "choose from " +
+                  cli::guess_at(name, cli::split(placement::policy_names(","), ',')) + "choose from " +
                       placement::policy_names(","));
     if (info->make != nullptr && info->make({})->is_virtual())
       throw Error(ErrorKind::usage, "--policies: " + name + " is a yardstick and cannot be run",
@@ -140,8 +143,8 @@ void run_advise(const AdviseFlags& flags) {
 
 }  // namespace
 
-void add_advise(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
+void add_advise(cli::Command app) {
+  cli::Command command = app.command(
       "advise",
       "Will moving expert replicas help, on this data? Plans on one window of the stream, judges on a later one, in "
       "the\n"
@@ -154,35 +157,36 @@ void add_advise(CLI::App& app) {
       "come\n"
       "from differences over disjoint blocks of steps (docs/advice.md). The stream is held in memory.");
   const auto o = std::make_shared<AdviseFlags>();
-  command->add_option("STREAM", o->input, "Stream to read, - for standard input")->capture_default_str();
-  cli::add_recover(*command, o->recover);
-  command->add_option("--policies", o->policies, "Policies to judge, separated by commas")->capture_default_str();
-  cli::add_int(*command, "--history-steps", o->history_steps, "Steps after warm-up to plan on (default: half)", 1,
+  command.option("STREAM", o->input, "Stream to read, - for standard input").show_default();
+  cli::add_recover(command, o->recover);
+  command.option("--policies", o->policies, "Policies to judge, separated by commas").show_default();
+  command
+      .integer("--history-steps", o->history_steps, "Steps after warm-up to plan on (default: half)", 1, 1'000'000'000)
+      .hide_default();
+  command
+      .integer("--evaluate-steps", o->evaluate_steps, "Steps behind them to judge by (default: the rest)", 1,
                1'000'000'000)
-      ->default_str("");
-  cli::add_int(*command, "--evaluate-steps", o->evaluate_steps, "Steps behind them to judge by (default: the rest)", 1,
-               1'000'000'000)
-      ->default_str("");
-  command->add_option("--min-gain", o->min_gain_percent, "Percent of throughput below which copies are not worth it")
-      ->capture_default_str();
-  command->add_option("--confidence", o->confidence_percent, "Percent, of the interval of all policies' gains")
-      ->capture_default_str();
-  command->add_flag("--json", o->json, "One line of JSON instead of the table");
-  cli::add_planning_flags(*command, o->planning, false);
-  cli::add_int(*command, "--kv-tokens", o->kv_tokens, "Cached tokens per token, for streams without batch records", 0,
-               1 << 24);
-  cli::add_choice(*command, "--links", o->links,
-                  "Copies on links of their own, or on those of the hidden states (shared)", {"own", "shared"});
-  command->add_flag("--replan", o->replan, "Drop plans that the input has");
-  command->add_flag("--allow-drop", o->allow_drop, "Accept demand that sums to less than tokens x top-k");
-  cli::examples(*command, {{"Whether copies would help on four workers; exit 1 says no",
-                            "afore-trace synth --model gpt-oss-20b --layers 0-3 --steps 60 --skew 2 \\\n"
-                            "  --microbatches 3 --tokens 512 > demand.jsonl\n"
-                            "afore-plan advise --workers 4 demand.jsonl || echo \"exit $?\""},
-                           {"The verdict for a program",
-                            "afore-plan advise --workers 4 --json demand.jsonl > advice.json || true"}});
-  command->final_callback([command, o] {
-    cli::refuse_terminal_stdin(o->input, *command);
+      .hide_default();
+  command.option("--min-gain", o->min_gain_percent, "Percent of throughput below which copies are not worth it")
+      .show_default();
+  command.option("--confidence", o->confidence_percent, "Percent, of the interval of all policies' gains")
+      .show_default();
+  command.flag("--json", o->json, "One line of JSON instead of the table");
+  cli::add_planning_flags(command, o->planning, false);
+  command.integer("--kv-tokens", o->kv_tokens, "Cached tokens per token, for streams without batch records", 0,
+                  1 << 24);
+  command.choice("--links", o->links, "Copies on links of their own, or on those of the hidden states (shared)",
+                 {"own", "shared"});
+  command.flag("--replan", o->replan, "Drop plans that the input has");
+  command.flag("--allow-drop", o->allow_drop, "Accept demand that sums to less than tokens x top-k");
+  command.examples(
+      {{"Whether copies would help on four workers; exit 1 says no",
+        "afore-trace synth --model gpt-oss-20b --layers 0-3 --steps 60 --skew 2 \\\n"
+        "  --microbatches 3 --tokens 512 > demand.jsonl\n"
+        "afore-plan advise --workers 4 demand.jsonl || echo \"exit $?\""},
+       {"The verdict for a program", "afore-plan advise --workers 4 --json demand.jsonl > advice.json || true"}});
+  command.on_run([command, o] {
+    cli::refuse_terminal_stdin(o->input, command);
     run_advise(*o);
   });
 }

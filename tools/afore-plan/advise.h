@@ -1,9 +1,9 @@
 #pragma once
 // afore-plan advise: will moving expert replicas help, on this data?
-#include "common/cli.h"
+#include "common/options.h"
 
 namespace afore::plan {
 
-void add_advise(CLI::App& app);
+void add_advise(cli::Command app);
 
 }  // namespace afore::plan

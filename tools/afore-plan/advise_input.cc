@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "common/messages.h"
 #include "common/record_stream.h"
 #include "util/error.h"
 

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "afore-plan/counted.h"
+#include "common/cli.h"
+#include "common/messages.h"
 #include "report/table.h"
 #include "wire/json_writer.h"
 
@@ -195,7 +197,7 @@ void add_policy(Line& line, const PolicyAdvice& p) {
 std::string advice_text(const Advice& advice, const Workload& work, const cli::Setup& setup) {
   std::string text = fmt::format("verdict: {}\n", advice::to_string(advice.judgement.verdict));
   if (advice.ways.empty()) return text + "  " + advice.judgement.reason + "\n\n" + heading(work, setup);
-  text += "\n" + heading(work, setup) + describe_shift(advice.shift) + "\n" + way_table(advice, work, setup);
+  text += fmt::format("\n{}{}\n{}", heading(work, setup), describe_shift(advice.shift), way_table(advice, work, setup));
   text += describe_ceiling(advice);
   for (const PolicyAdvice& p : advice.policies) text += describe_policy(p, advice, setup);
   return text;

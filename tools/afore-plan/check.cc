@@ -10,6 +10,7 @@
 #include "afore-plan/counted.h"
 #include "afore-plan/map_flags.h"
 #include "common/map_file.h"
+#include "common/messages.h"
 #include "util/error.h"
 #include "util/line_io.h"
 #include "wire/foreign/check_map.h"
@@ -159,29 +160,27 @@ void run_check(const CheckOptions& o) {
 
 }  // namespace
 
-void add_check(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
+void add_check(cli::Command app) {
+  cli::Command command = app.command(
       "check",
       "Whether an engine takes a map file: names every violation (missing replica, id out of range, duplicate on one\n"
       "rank, ragged slots, divisibility, unknown keys, rows of dense layers) and what its redundancy costs. Exit 0, "
       "or\n"
       "1 when the engine would refuse the file or break on it. The more flags say, the more is checked.");
   const auto o = std::make_shared<CheckOptions>();
-  command->add_option("FILE", o->file, "Map file")->required();
-  cli::add_choice(*command, "--for", o->target, "Engine it is for", {"sglang", "vllm", "trtllm", "ascend", "eplb"})
-      ->required();
-  cli::add_int(*command, "--workers", o->workers, "Expert-parallel ranks", 1, 100'000)->default_str("");
-  command->add_option("--model-class", o->model_class, "vllm: which model of a file with maps of several");
-  command->add_flag("--json", o->json, "One JSON object instead of lines for people");
-  add_model_flags(*command, o->model);
-  cli::examples(*command,
-                {{"A map that SGLang takes",
-                  "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
-                  "afore-plan place -q --workers 8 --slots 1 demand.jsonl |\n"
-                  "  afore-plan export -q --to sglang -o init.json\n"
-                  "afore-plan check init.json --for sglang --model gpt-oss-20b --workers 8"},
-                 {"The findings for a program", "afore-plan check init.json --for sglang --json > check.json"}});
-  command->final_callback([o] { run_check(*o); });
+  command.option("FILE", o->file, "Map file").required();
+  command.choice("--for", o->target, "Engine it is for", {"sglang", "vllm", "trtllm", "ascend", "eplb"}).required();
+  command.integer("--workers", o->workers, "Expert-parallel ranks", 1, 100'000).hide_default();
+  command.option("--model-class", o->model_class, "vllm: which model of a file with maps of several");
+  command.flag("--json", o->json, "One JSON object instead of lines for people");
+  add_model_flags(command, o->model);
+  command.examples({{"A map that SGLang takes",
+                     "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
+                     "afore-plan place -q --workers 8 --slots 1 demand.jsonl |\n"
+                     "  afore-plan export -q --to sglang -o init.json\n"
+                     "afore-plan check init.json --for sglang --model gpt-oss-20b --workers 8"},
+                    {"The findings for a program", "afore-plan check init.json --for sglang --json > check.json"}});
+  command.on_run([o] { run_check(*o); });
 }
 
 }  // namespace afore::plan

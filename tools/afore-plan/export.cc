@@ -10,6 +10,8 @@
 
 #include "afore-plan/counted.h"
 #include "afore-plan/map_flags.h"
+#include "common/cli.h"
+#include "common/messages.h"
 #include "common/publish.h"
 #include "common/record_stream.h"
 #include "util/error.h"
@@ -215,33 +217,31 @@ void run_export(const ExportOptions& o) {
 
 }  // namespace
 
-void add_export(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
+void add_export(cli::Command app) {
+  cli::Command command = app.command(
       "export",
       "The map of each layer at the end of a stream as a file of another system: placement records, with the copies\n"
       "of the plans behind them carried out. docs/formats.md has the formats.");
   const auto o = std::make_shared<ExportOptions>();
-  command->add_option("FILE", o->file, "Stream with placement records; - is standard input")->capture_default_str();
-  cli::add_recover(*command, o->recover);
-  cli::add_choice(*command, "--to", o->to, "Format of the output",
-                  {"sglang", "vllm", "trtllm", "ascend", "eplb", "eplb-npy"})
-      ->required();
-  command->add_option("-o,--output", o->output, "FILE to write; - is standard output")->capture_default_str();
-  command->add_flag("--force", o->force, "Write over a FILE that exists");
-  command->add_flag("--fill", o->fill, "Fill empty slots with the experts that have the fewest replicas");
-  cli::add_int(*command, "--map-version", o->map_version, "vllm: 1 has one model, 2 maps by model class", 1, 2);
-  command->add_option("--model-class", o->model_class, "vllm: the model's class, as vLLM calls it");
-  cli::add_int(*command, "--layer-updates-per-iter", o->layer_updates_per_iter,
-               "trtllm: 0 keeps the map, more lets the engine move experts on from it", 0, 1 << 16);
-  add_model_flags(*command, o->model);
-  cli::examples(*command,
-                {{"A map for --init-expert-location of SGLang",
-                  "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
-                  "afore-plan place -q --workers 8 --slots 1 demand.jsonl > map.jsonl\n"
-                  "afore-plan export -q --to sglang -o init.json map.jsonl"},
-                 {"The same for TensorRT-LLM", "afore-plan export -q --to trtllm -o balancer.yaml map.jsonl"}});
-  command->final_callback([command, o] {
-    cli::refuse_terminal_stdin(o->file, *command);
+  command.option("FILE", o->file, "Stream with placement records; - is standard input").show_default();
+  cli::add_recover(command, o->recover);
+  command.choice("--to", o->to, "Format of the output", {"sglang", "vllm", "trtllm", "ascend", "eplb", "eplb-npy"})
+      .required();
+  command.option("-o,--output", o->output, "FILE to write; - is standard output").show_default();
+  command.flag("--force", o->force, "Write over a FILE that exists");
+  command.flag("--fill", o->fill, "Fill empty slots with the experts that have the fewest replicas");
+  command.integer("--map-version", o->map_version, "vllm: 1 has one model, 2 maps by model class", 1, 2);
+  command.option("--model-class", o->model_class, "vllm: the model's class, as vLLM calls it");
+  command.integer("--layer-updates-per-iter", o->layer_updates_per_iter,
+                  "trtllm: 0 keeps the map, more lets the engine move experts on from it", 0, 1 << 16);
+  add_model_flags(command, o->model);
+  command.examples({{"A map for --init-expert-location of SGLang",
+                     "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
+                     "afore-plan place -q --workers 8 --slots 1 demand.jsonl > map.jsonl\n"
+                     "afore-plan export -q --to sglang -o init.json map.jsonl"},
+                    {"The same for TensorRT-LLM", "afore-plan export -q --to trtllm -o balancer.yaml map.jsonl"}});
+  command.on_run([command, o] {
+    cli::refuse_terminal_stdin(o->file, command);
     run_export(*o);
   });
 }

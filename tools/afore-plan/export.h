@@ -1,9 +1,9 @@
 #pragma once
-#include "common/cli.h"
+#include "common/options.h"
 
 namespace afore::plan {
 
 // `afore-plan export`: the maps at a stream's end as another system's file.
-void add_export(CLI::App& app);
+void add_export(cli::Command app);
 
 }  // namespace afore::plan

@@ -7,14 +7,14 @@
 
 namespace afore::plan {
 
-void add_model_flags(CLI::App& app, cli::ModelFlags& flags) {
+void add_model_flags(cli::Command app, cli::ModelFlags& flags) {
   const auto optional_int = [&](const char* name, std::int64_t& value, const char* help, std::int64_t most) {
-    cli::add_int(app, name, value, help, 1, most)->default_str("")->group("model");
+    app.integer(name, value, help, 1, most).hide_default().under("model");
   };
-  app.add_option("--model", flags.model, "Preset of the model's shape and sizes")->group("model");
+  app.option("--model", flags.model, "Preset of the model's shape and sizes").under("model");
   optional_int("--experts", flags.experts, "Routed experts per MoE layer", 1 << 16);
   optional_int("--hidden-layers", flags.hidden_layers, "Layers, dense ones included", 1 << 16);
-  app.add_option("--moe-layers", flags.moe_layers, "Which of them are MoE layers, like 3-60")->group("model");
+  app.option("--moe-layers", flags.moe_layers, "Which of them are MoE layers, like 3-60").under("model");
   optional_int("--expert-bytes", flags.expert_bytes, "Weights of one expert as stored", std::int64_t{1} << 50);
 }
 

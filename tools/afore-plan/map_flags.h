@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <string>
 
-#include "common/cli.h"
 #include "common/model_flags.h"
+#include "common/options.h"
 #include "core/model_spec.h"
 
 namespace afore::plan {
 
-void add_model_flags(CLI::App& app, cli::ModelFlags& flags);
+void add_model_flags(cli::Command app, cli::ModelFlags& flags);
 
 // "32 redundant slots per layer: 1.312 GiB x 58 layers = 76.12 GiB in all, 2.379 GiB per worker".
 // `slots`: of one layer; expert_bytes kAbsent: says what is missing.

@@ -9,6 +9,7 @@
 
 #include "afore-plan/counted.h"
 #include "afore-plan/map_flags.h"
+#include "common/cli.h"
 #include "common/messages.h"
 #include "common/record_stream.h"
 #include "core/assignment.h"
@@ -195,38 +196,38 @@ void run_place(const PlaceOptions& o) {
 
 }  // namespace
 
-void add_place(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
+void add_place(cli::Command app) {
+  cli::Command command = app.command(
       "place",
       "One map of experts per layer that stands for a whole deployment, every slot filled, from recorded demand:\n"
       "for engines that place experts when weights are loaded. Writes placement records; afore-plan export makes\n"
       "files for SGLang, vLLM, TensorRT-LLM and others of them, and --init of these tools reads them.");
   const auto o = std::make_shared<PlaceOptions>();
-  command->add_option("FILE", o->file, "Stream of demand; - is standard input")->capture_default_str();
-  cli::add_recover(*command, o->recover);
-  cli::add_int(*command, "--workers", o->workers, "Expert-parallel ranks", 1, 100'000)->default_str("");
-  cli::add_int(*command, "--slots", o->slots, "Redundant slots per worker and layer (default 0)", 0, 10'000)
-      ->default_str("");
-  cli::add_int(*command, "--redundant-experts", o->redundant_experts,
+  command.option("FILE", o->file, "Stream of demand; - is standard input").show_default();
+  cli::add_recover(command, o->recover);
+  command.integer("--workers", o->workers, "Expert-parallel ranks", 1, 100'000).hide_default();
+  command.integer("--slots", o->slots, "Redundant slots per worker and layer (default 0)", 0, 10'000).hide_default();
+  command
+      .integer("--redundant-experts", o->redundant_experts,
                "Redundant experts per layer, all workers together, as engines' flags count them", 0, 1 << 20)
-      ->default_str("");
-  cli::add_choice(
-      *command, "--policy", o->policy,
+      .hide_default();
+  command.choice(
+      "--policy", o->policy,
       "balanced looks at blocks of steps, so that experts hot at the same time stand apart; eplb is DeepSeek's",
       {"balanced", "eplb"});
-  cli::add_int(*command, "--eplb-groups", o->eplb_groups, "Expert groups for eplb", 1, 1 << 16);
-  cli::add_int(*command, "--eplb-nodes", o->eplb_nodes, "Nodes for eplb", 1, 1 << 16);
-  command->add_flag("--no-duplicates", o->no_duplicates, "eplb never puts two replicas of an expert on one worker");
-  command->add_flag("--allow-drop", o->allow_drop, "Accept demand that sums to less than tokens x top-k");
-  add_model_flags(*command, o->model);
-  cli::examples(*command, {{"One redundant slot on each of eight ranks, from recorded demand",
-                            "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
-                            "afore-plan place -q --workers 8 --slots 1 demand.jsonl > map.jsonl"},
-                           {"DeepSeek's rule, as a file that SGLang starts from",
-                            "afore-plan place -q --workers 8 --redundant-experts 8 --policy eplb \\\n"
-                            "  demand.jsonl | afore-plan export -q --to sglang -o init.json"}});
-  command->final_callback([command, o] {
-    cli::refuse_terminal_stdin(o->file, *command);
+  command.integer("--eplb-groups", o->eplb_groups, "Expert groups for eplb", 1, 1 << 16);
+  command.integer("--eplb-nodes", o->eplb_nodes, "Nodes for eplb", 1, 1 << 16);
+  command.flag("--no-duplicates", o->no_duplicates, "eplb never puts two replicas of an expert on one worker");
+  command.flag("--allow-drop", o->allow_drop, "Accept demand that sums to less than tokens x top-k");
+  add_model_flags(command, o->model);
+  command.examples({{"One redundant slot on each of eight ranks, from recorded demand",
+                     "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
+                     "afore-plan place -q --workers 8 --slots 1 demand.jsonl > map.jsonl"},
+                    {"DeepSeek's rule, as a file that SGLang starts from",
+                     "afore-plan place -q --workers 8 --redundant-experts 8 --policy eplb \\\n"
+                     "  demand.jsonl | afore-plan export -q --to sglang -o init.json"}});
+  command.on_run([command, o] {
+    cli::refuse_terminal_stdin(o->file, command);
     run_place(*o);
   });
 }

@@ -7,8 +7,10 @@
 #include <variant>
 
 #include "afore-plan/explain.h"
+#include "common/cli.h"
 #include "common/predict_stage.h"
 #include "common/record_stream.h"
+#include "common/signals.h"
 #include "pipeline/latency.h"
 #include "pipeline/planner.h"
 #include "pipeline/run_metrics.h"

@@ -9,6 +9,9 @@
 #include <numeric>
 
 #include "advice/mean_demand.h"
+#include "common/cli.h"
+#include "common/messages.h"
+#include "common/presets.h"
 #include "common/record_stream.h"
 #include "util/error.h"
 
@@ -136,33 +139,32 @@ void run_ratio(const RatioFlags& flags) {
 
 }  // namespace
 
-void add_ratio(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
+void add_ratio(cli::Command app) {
+  cli::Command command = app.command(
       "ratio",
       "How many attention workers feed a group of FFN workers, and how many microbatches: published formulas on the\n"
       "cost model, each beside the simulator's word for the answer and its neighbours (docs/advice.md). Experts are\n"
       "equally popular, or as in a STREAM of demand.");
   const auto o = std::make_shared<RatioFlags>();
-  command->add_option("STREAM", o->input, "Stream whose header and expert shares to use, - for standard input");
-  cli::add_recover(*command, o->recover);
-  cli::add_int(*command, "--workers", o->planning.workers, "FFN workers of the group", 1, 4096)->default_str("");
-  cli::add_int(*command, "--batch", o->batch, "Sequences of a microbatch on each attention worker", 1, 1 << 16);
-  cli::add_int(*command, "--context", o->context, "Cached tokens of each sequence", 0, 1 << 24);
-  cli::add_int(*command, "--tile-tokens", o->planning.tile_tokens, "Rows of a grouped-GEMM tile (default 64)", 1,
-               1 << 20)
-      ->default_str("");
-  cli::add_int(*command, "--top-k", o->planning.top_k, "Experts per token, where the header does not say", 1, 4'096)
-      ->default_str("");
-  command->add_option("--model", o->planning.model, "Preset with the sizes a header lacks");
-  command->add_option("--cost", o->planning.cost, "a100, h100, h200 or a cost FILE (default h100)");
-  command->add_flag("--json", o->json, "One line of JSON instead of the tables");
-  cli::examples(*command, {{"How many attention workers eight FFN workers need",
-                            "afore-plan ratio --model gpt-oss-20b --workers 8"},
-                           {"At another batch size and context, for a program",
-                            "afore-plan ratio --model gpt-oss-20b --workers 8 --batch 64 --context 4096 \\\n"
-                            "  --json > ratio.json"}});
-  command->final_callback([command, o] {
-    if (o->input == "-") cli::refuse_terminal_stdin(o->input, *command);
+  command.option("STREAM", o->input, "Stream whose header and expert shares to use, - for standard input");
+  cli::add_recover(command, o->recover);
+  command.integer("--workers", o->planning.workers, "FFN workers of the group", 1, 4096).hide_default();
+  command.integer("--batch", o->batch, "Sequences of a microbatch on each attention worker", 1, 1 << 16);
+  command.integer("--context", o->context, "Cached tokens of each sequence", 0, 1 << 24);
+  command.integer("--tile-tokens", o->planning.tile_tokens, "Rows of a grouped-GEMM tile (default 64)", 1, 1 << 20)
+      .hide_default();
+  command.integer("--top-k", o->planning.top_k, "Experts per token, where the header does not say", 1, 4'096)
+      .hide_default();
+  command.option("--model", o->planning.model, "Preset with the sizes a header lacks");
+  command.option("--cost", o->planning.cost, "a100, h100, h200 or a cost FILE (default h100)");
+  command.flag("--json", o->json, "One line of JSON instead of the tables");
+  command.examples(
+      {{"How many attention workers eight FFN workers need", "afore-plan ratio --model gpt-oss-20b --workers 8"},
+       {"At another batch size and context, for a program",
+        "afore-plan ratio --model gpt-oss-20b --workers 8 --batch 64 --context 4096 \\\n"
+        "  --json > ratio.json"}});
+  command.on_run([command, o] {
+    if (o->input == "-") cli::refuse_terminal_stdin(o->input, command);
     run_ratio(*o);
   });
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "advice/provisioning.h"
+#include "common/options.h"
 #include "common/planning.h"
 
 namespace afore::plan {
@@ -52,6 +53,6 @@ struct RatioAnswer {
 std::string ratio_text(const RatioCase& question, const RatioAnswer& answer);
 std::string ratio_json(const RatioCase& question, const RatioAnswer& answer);  // one line, LF
 
-void add_ratio(CLI::App& app);
+void add_ratio(cli::Command app);
 
 }  // namespace afore::plan

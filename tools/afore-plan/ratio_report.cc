@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "afore-plan/ratio.h"
+#include "common/cli.h"
+#include "common/messages.h"
 #include "report/table.h"
 #include "wire/json_writer.h"
 

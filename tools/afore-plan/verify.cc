@@ -6,6 +6,7 @@
 #include <string>
 
 #include "afore-plan/counted.h"
+#include "common/cli.h"
 #include "common/record_stream.h"
 #include "util/error.h"
 #include "util/line_io.h"
@@ -86,22 +87,22 @@ void run_verify(const VerifyOptions& o) {
 
 }  // namespace
 
-void add_verify(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "verify",
-      "Re-check a planned stream from its demand, header and copies alone: slots, busy rule, assignment,\n"
-      "loads, bounds, cuts, exposure and gain. Exit 0 and one line of counts, or exit 1 and the first "
-      "violation.");
+void add_verify(cli::Command app) {
+  cli::Command command =
+      app.command("verify",
+                  "Re-check a planned stream from its demand, header and copies alone: slots, busy rule, assignment,\n"
+                  "loads, bounds, cuts, exposure and gain. Exit 0 and one line of counts, or exit 1 and the first "
+                  "violation.");
   const auto o = std::make_shared<VerifyOptions>();
-  command->add_option("FILE", o->file, "Planned stream; - is standard input")->capture_default_str();
-  cli::add_recover(*command, o->recover);
-  command->add_flag("--json", o->json, "One line of JSON instead of the counts, also when a plan is wrong");
-  cli::examples(*command, {{"Every plan, checked again by other code",
-                            "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
-                            "  afore-plan --workers 4 | tee planned.jsonl | afore-plan verify"},
-                           {"The counts for a program", "afore-plan verify --json planned.jsonl"}});
-  command->final_callback([command, o] {
-    cli::refuse_terminal_stdin(o->file, *command);
+  command.option("FILE", o->file, "Planned stream; - is standard input").show_default();
+  cli::add_recover(command, o->recover);
+  command.flag("--json", o->json, "One line of JSON instead of the counts, also when a plan is wrong");
+  command.examples({{"Every plan, checked again by other code",
+                     "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
+                     "  afore-plan --workers 4 | tee planned.jsonl | afore-plan verify"},
+                    {"The counts for a program", "afore-plan verify --json planned.jsonl"}});
+  command.on_run([command, o] {
+    cli::refuse_terminal_stdin(o->file, command);
     run_verify(*o);
   });
 }

@@ -4,6 +4,9 @@
 
 #include <memory>
 
+#include "common/cli.h"
+#include "common/messages.h"
+#include "common/presets.h"
 #include "common/publish.h"
 #include "common/record_stream.h"
 #include "fit/run_fit.h"
@@ -99,28 +102,27 @@ void calibrate(const CalibrateFlags& flags) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("calibrate", "A cost file from a run recorded with --timeline");
+void add_calibrate(cli::Command app) {
+  cli::Command sub = app.command("calibrate", "A cost file from a run recorded with --timeline");
   auto flags = std::make_shared<CalibrateFlags>();
-  sub->add_option("FILE", flags->input, "What afore-serve run --record FILE --timeline wrote, - for standard input")
-      ->capture_default_str();
-  sub->add_option("--cost", flags->base, "Where the values come from that the run does not show")
-      ->capture_default_str();
-  sub->add_option("--name", flags->name, "The cost file's name for itself (default: calibrated)");
-  sub->add_option("-o,--output", flags->output, "The cost file; then the fit is shown on standard output")
-      ->type_name("FILE")
-      ->capture_default_str();
-  sub->add_flag("--force", flags->force, "Replace an existing file");
-  cli::add_recover(*sub, flags->recover);
-  cli::examples(*sub, {{"The costs of this machine, from a run on it",
-                        "afore-serve run --workload math --num-prompts 4 --max-tokens 8 --json \\\n"
-                        "  --record run.jsonl --timeline > answers.jsonl\n"
-                        "afore-serve calibrate run.jsonl -q -o this.json"},
-                       {"What they predict",
-                        "afore-serve replay --policy afore --ignore-plans --cost this.json \\\n"
-                        "  --only summary run.jsonl"}});
-  sub->final_callback([flags, sub] {
-    cli::refuse_terminal_stdin(flags->input, *sub);
+  sub.option("FILE", flags->input, "What afore-serve run --record FILE --timeline wrote, - for standard input")
+      .show_default();
+  sub.option("--cost", flags->base, "Where the values come from that the run does not show").show_default();
+  sub.option("--name", flags->name, "The cost file's name for itself (default: calibrated)");
+  sub.option("-o,--output", flags->output, "The cost file; then the fit is shown on standard output")
+      .value_name("FILE")
+      .show_default();
+  sub.flag("--force", flags->force, "Replace an existing file");
+  cli::add_recover(sub, flags->recover);
+  sub.examples({{"The costs of this machine, from a run on it",
+                 "afore-serve run --workload math --num-prompts 4 --max-tokens 8 --json \\\n"
+                 "  --record run.jsonl --timeline > answers.jsonl\n"
+                 "afore-serve calibrate run.jsonl -q -o this.json"},
+                {"What they predict",
+                 "afore-serve replay --policy afore --ignore-plans --cost this.json \\\n"
+                 "  --only summary run.jsonl"}});
+  sub.on_run([flags, sub] {
+    cli::refuse_terminal_stdin(flags->input, sub);
     calibrate(*flags);
   });
 }

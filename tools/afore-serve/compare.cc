@@ -10,8 +10,13 @@
 #include "afore-serve/replay.h"
 #include "afore-serve/requests.h"
 #include "afore-serve/setup.h"
+#include "common/cli.h"
+#include "common/messages.h"
+#include "common/nearest.h"
+#include "common/parse.h"
 #include "common/publish.h"
 #include "common/report_file.h"
+#include "common/signals.h"
 #include "host/finite_requests.h"
 #include "pipeline/plan_source.h"
 #include "placement/registry.h"
@@ -37,7 +42,7 @@ std::vector<std::string> split_policies(const std::string& text) {
     const std::string name = text.substr(begin, end - begin);
     if (placement::find_policy(name) == nullptr)
       throw Error(ErrorKind::usage, "--policies has an unknown policy '" + name + "'",
-                  cli::guess_at(name, CLI::detail::split(placement::policy_names(","), ',')) + "choose from " +
+                  cli::guess_at(name, cli::split(placement::policy_names(","), ',')) + "choose from " +
                       placement::policy_names(","));
     names.push_back(name);
     begin = end + 1;

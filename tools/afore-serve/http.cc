@@ -12,7 +12,9 @@
 
 #include "afore-serve/inject.h"
 #include "common/cli.h"
+#include "common/messages.h"
 #include "common/ready_file.h"
+#include "common/signals.h"
 #include "common/token_file.h"
 #include "host/live_requests.h"
 #include "host/serving_loop.h"
@@ -248,25 +250,23 @@ class Endpoint {
 
 }  // namespace
 
-void add_http_flags(CLI::App& app, HttpFlags& flags) {
+void add_http_flags(cli::Command app, HttpFlags& flags) {
   cli::add_model_source_flags(app, flags.model);
-  app.add_option("--listen", flags.listen, "Numeric address; any but the loopback's needs --token-file")
-      ->type_name("ADDRESS")
-      ->capture_default_str();
-  cli::add_int(app, "--port", flags.port, "Port, 0 for any that is free", 0, 65535);
-  app.add_option("--token-file", flags.token_file,
-                 "FILE whose first line clients must send as Authorization: Bearer; all but /health asks for it")
-      ->type_name("FILE");
-  app.add_option("--ready-file", flags.ready_file, "Write the endpoint's URL into FILE once it answers")
-      ->type_name("FILE");
-  app.add_option("--served-model-name", flags.served_model_name, "What clients call the model (default: its own name)")
-      ->type_name("NAME");
-  cli::add_int(app, "--max-connections", flags.max_connections, "Connections at once", 1, 1 << 20);
-  cli::add_int(app, "--drain-s", flags.drain_s, "After SIGTERM or Ctrl-C: time that running requests get", 0, 86'400);
+  app.option("--listen", flags.listen, "Numeric address; any but the loopback's needs --token-file")
+      .value_name("ADDRESS")
+      .show_default();
+  app.integer("--port", flags.port, "Port, 0 for any that is free", 0, 65535);
+  app.option("--token-file", flags.token_file,
+             "FILE whose first line clients must send as Authorization: Bearer; all but /health asks for it")
+      .value_name("FILE");
+  app.option("--ready-file", flags.ready_file, "Write the endpoint's URL into FILE once it answers").value_name("FILE");
+  app.option("--served-model-name", flags.served_model_name, "What clients call the model (default: its own name)")
+      .value_name("NAME");
+  app.integer("--max-connections", flags.max_connections, "Connections at once", 1, 1 << 20);
+  app.integer("--drain-s", flags.drain_s, "After SIGTERM or Ctrl-C: time that running requests get", 0, 86'400);
   add_worker_flags(app, flags);
-  app.add_option("--inject", flags.inject,
-                 "For tests: what goes wrong, like hang-plan@2, hang-copy@2, fail-scheduler@2")
-      ->type_name("LIST");
+  app.option("--inject", flags.inject, "For tests: what goes wrong, like hang-plan@2, hang-copy@2, fail-scheduler@2")
+      .value_name("LIST");
 }
 
 void serve_http(HttpFlags flags) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "afore-serve/workers.h"
+#include "common/options.h"
 
 namespace afore::serve {
 
@@ -12,7 +13,7 @@ struct HttpFlags : WorkerFlags {
   std::int64_t port = 8000, max_connections = 4096, drain_s = 30;
 };
 
-void add_http_flags(CLI::App& app, HttpFlags& flags);
+void add_http_flags(cli::Command app, HttpFlags& flags);
 void serve_http(HttpFlags flags);
 
 }  // namespace afore::serve

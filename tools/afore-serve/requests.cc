@@ -6,7 +6,6 @@
 
 #include "afore-serve/setup.h"
 #include "common/latency_limits.h"
-#include "common/real.h"
 #include "util/error.h"
 
 namespace afore::serve {
@@ -25,33 +24,30 @@ pipeline::ServiceObjectives parse_goodput(const std::vector<std::string>& texts)
 
 }  // namespace
 
-void add_request_flags(CLI::App& app, RequestFlags& flags, const char* usual_cache) {
+void add_request_flags(cli::Command app, RequestFlags& flags, const char* usual_cache) {
   const std::string group = "streams of requests";
-  std::vector<CLI::Option*> options;
+  std::vector<cli::Option> options;
+  options.push_back(app.integer("--max-num-seqs", flags.max_num_seqs, "Running requests of a microbatch", 1, 1 << 20));
+  options.push_back(app.integer("--max-num-batched-tokens", flags.max_num_batched_tokens,
+                                "Tokens of a step of a microbatch: one per decoding request, the rest prompts", 1,
+                                1 << 24));
+  options.push_back(app.integer("--kv-budget-tokens", flags.kv_budget_tokens,
+                                fmt::format("Tokens an attention worker can cache (default: {})", usual_cache), 16,
+                                std::int64_t{1} << 40));
+  options.push_back(app.integer("--max-queue", flags.max_queue, "Waiting requests; one more is rejected", 1, 1 << 24));
+  options.push_back(app.real("--max-queue-ms", flags.max_queue_ms,
+                             "A request that waited this long is rejected (default: half of --goodput's ttft)",
+                             kMaxSeconds * 1e3));
+  options.push_back(app.real("--timeout-s", flags.timeout_s,
+                             "A request not complete this long after its arrival is given up", kMaxSeconds));
+  options.push_back(app.real("--duration-s", flags.duration_s, "End the run at this time of its clock", kMaxSeconds));
   options.push_back(
-      cli::add_int(app, "--max-num-seqs", flags.max_num_seqs, "Running requests of a microbatch", 1, 1 << 20));
-  options.push_back(cli::add_int(app, "--max-num-batched-tokens", flags.max_num_batched_tokens,
-                                 "Tokens of a step of a microbatch: one per decoding request, the rest prompts", 1,
-                                 1 << 24));
-  options.push_back(cli::add_int(app, "--kv-budget-tokens", flags.kv_budget_tokens,
-                                 fmt::format("Tokens an attention worker can cache (default: {})", usual_cache), 16,
-                                 std::int64_t{1} << 40));
-  options.push_back(
-      cli::add_int(app, "--max-queue", flags.max_queue, "Waiting requests; one more is rejected", 1, 1 << 24));
-  options.push_back(cli::add_real(app, "--max-queue-ms", flags.max_queue_ms,
-                                  "A request that waited this long is rejected (default: half of --goodput's ttft)",
-                                  kMaxSeconds * 1e3));
-  options.push_back(cli::add_real(app, "--timeout-s", flags.timeout_s,
-                                  "A request not complete this long after its arrival is given up", kMaxSeconds));
-  options.push_back(
-      cli::add_real(app, "--duration-s", flags.duration_s, "End the run at this time of its clock", kMaxSeconds));
-  options.push_back(app.add_option("--goodput", flags.goodput,
-                                   "Limits of a good request in ms, like \"ttft:2000 tpot:80 e2el:20000\"")
-                        ->type_name("LIMITS")
-                        ->allow_extra_args(false));
-  for (CLI::Option* option : options) {
-    option->group(group);
-    option->each([&flags, name = option->get_name()](const std::string&) {
+      app.option("--goodput", flags.goodput, "Limits of a good request in ms, like \"ttft:2000 tpot:80 e2el:20000\"")
+          .value_name("LIMITS")
+          .one_value());
+  for (cli::Option option : options) {
+    option.under(group);
+    option.on_value([&flags, name = option.name()] {
       if (flags.given.empty()) flags.given = name;
     });
   }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "afore-serve/replay.h"
-#include "common/cli.h"
+#include "common/options.h"
 #include "common/record_stream.h"
 #include "host/closed_loop.h"
 #include "report/run_data.h"
@@ -15,7 +15,7 @@
 namespace afore::serve {
 
 // `usual_cache`: what --kv-budget-tokens is where nobody gives it.
-void add_request_flags(CLI::App& app, RequestFlags& flags, const char* usual_cache);
+void add_request_flags(cli::Command app, RequestFlags& flags, const char* usual_cache);
 
 // A stream whose header says that its requests are still to be served. One that was (its header has a planner) has the
 // demand and the plans of that run, and is a stream of targets.

@@ -9,7 +9,9 @@
 
 #include "afore-serve/requests.h"
 #include "afore-serve/run_output.h"
+#include "common/cli.h"
 #include "common/report_file.h"
+#include "common/signals.h"
 #include "host/finite_requests.h"
 #include "host/monolith.h"
 #include "host/threads/thread_runner.h"
@@ -179,17 +181,16 @@ class Run {
 
 }  // namespace
 
-void add_run_flags(CLI::App& app, RunFlags& flags) {
+void add_run_flags(cli::Command app, RunFlags& flags) {
   cli::add_model_source_flags(app, flags.model);
   cli::add_prompt_flags(app, flags.prompts);
-  cli::add_choice(app, "--host", flags.host, "Workers on threads, or the whole model in one piece",
-                  {"threads", "monolithic"});
+  app.choice("--host", flags.host, "Workers on threads, or the whole model in one piece", {"threads", "monolithic"});
   add_worker_flags(app, flags);
-  app.add_flag("--json", flags.json, "Completion and summary records, also on a terminal");
-  cli::beside_stdout(
-      app.add_option("--record", flags.record, "The run's whole stream into FILE (lines, or a log by the name .afl)")
-          ->type_name("FILE"));
-  app.add_flag("--timeline", flags.timeline, "Operation records in --record");
+  app.flag("--json", flags.json, "Completion and summary records, also on a terminal");
+  app.option("--record", flags.record, "The run's whole stream into FILE (lines, or a log by the name .afl)")
+      .value_name("FILE")
+      .beside_stdout();
+  app.flag("--timeline", flags.timeline, "Operation records in --record");
   cli::add_report(app, flags.report);
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "afore-serve/workers.h"
+#include "common/options.h"
 #include "common/prompts.h"
 
 namespace afore::serve {
@@ -13,7 +14,7 @@ struct RunFlags : WorkerFlags {
   bool json = false, timeline = false;
 };
 
-void add_run_flags(CLI::App& app, RunFlags& flags);
+void add_run_flags(cli::Command app, RunFlags& flags);
 void run(RunFlags flags);
 
 }  // namespace afore::serve

@@ -2,6 +2,7 @@
 // does, in its order.
 #include "afore-serve/requests.h"
 #include "afore-serve/setup.h"
+#include "common/cli.h"
 #include "host/finite_requests.h"
 #include "util/error.h"
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "afore-serve/requests.h"
+#include "common/cli.h"
+#include "common/parse.h"
 #include "util/error.h"
 
 namespace afore::serve {

@@ -6,6 +6,8 @@
 
 #include "afore-serve/requests.h"
 #include "afore-serve/run_memory.h"
+#include "common/messages.h"
+#include "common/presets.h"
 #include "device/plugin.h"
 #include "migrate/arena.h"
 #include "placement/registry.h"
@@ -102,9 +104,9 @@ host::ThreadOptions thread_options(const WorkerFlags& flags, const cli::Setup& s
   return options;
 }
 
-void add_worker_flags(CLI::App& app, WorkerFlags& flags) {
-  cli::add_choice(app, "--device", flags.device, "What workers compute on; auto: CUDA where there is a device",
-                  {"cpu", "cuda", "auto"});
+void add_worker_flags(cli::Command app, WorkerFlags& flags) {
+  app.choice("--device", flags.device, "What workers compute on; auto: CUDA where there is a device",
+             {"cpu", "cuda", "auto"});
   cli::add_sm_partitions(app, flags.sm_partitions);
   std::vector<std::string> policies;
   for (const placement::PolicyInfo& policy : placement::policies()) policies.emplace_back(policy.name);
@@ -114,41 +116,39 @@ void add_worker_flags(CLI::App& app, WorkerFlags& flags) {
   planning.microbatches = 2;
   planning.slots = 2;
   planning.policy = "afore";
-  cli::add_choice(app, "--policy", planning.policy, "Placement policy (docs/policies.md)", policies);
-  cli::add_choice(app, "--demand-source", planning.demand_source,
-                  "What a target is planned from: its own demand, its last step, or a window of steps",
-                  {"prefetch", "last_step", "window"});
-  cli::add_choice(app, "--objective", planning.objective,
-                  "Minimise the largest predicted time, or the largest tile load", {"time", "tiles"});
-  cli::add_int(app, "--ffn-workers", planning.workers, "FFN workers", 1, 1024);
-  cli::add_int(app, "--attention-workers", planning.attention_workers, "Attention workers", 1, 1024);
-  cli::add_int(app, "--microbatches", planning.microbatches, "Microbatches in flight", 1, 64);
-  cli::add_int(app, "--slots", planning.slots, "Redundant expert slots per FFN worker and layer", 0, 10'000);
-  cli::add_int(app, "--copy-budget", planning.copy_budget, "Copies per plan (default: the number of workers)", 0);
-  cli::add_int(app, "--window-us", planning.window_us,
-               "Time that hides copies (default: predicted FFN time of the preceding target)", 0, 1'000'000'000);
-  cli::add_choice(app, "--gain-rule", planning.gain_rule, "off installs copies whatever they cost", {"on", "off"});
-  cli::add_choice(app, "--level", planning.level, "afore: plan for when workers are done with all their targets",
-                  {"on", "off"});
-  cli::add_int(app, "--eplb-interval", planning.eplb_interval, "Steps between two EPLB rebalances", 1, 1'000'000'000);
-  app.add_flag("--no-overlap", flags.no_overlap, "Copies start only when their worker is free");
-  app.add_option("--cost", planning.cost,
-                 "What plans are made with: cpu, a100, h100, h200 or a cost FILE (afore-serve calibrate), and *FACTOR "
-                 "behind it for a "
-                 "machine so many times as slow (default cpu; on cuda h200)");
-  app.add_flag("--pace", flags.pace,
-               "Every operation lasts at least what --cost says, so that more workers than cores run in true time");
-  app.add_option("--sizes", flags.sizes, "Plan and pace as if experts and hidden states had this preset's sizes")
-      ->type_name("PRESET");
-  cli::add_int(app, "--tile-tokens", planning.tile_tokens,
-               "Rows of a tile: 8 on cpu; 16, 32 or 64 on cuda (default 16)", 1, 1 << 20);
-  cli::add_choice(app, "--combine", flags.combine,
-                  "Rows of each expert, or per-worker sums (default: exact on cpu, partial on cuda)",
-                  {"exact", "partial"});
-  cli::add_choice(app, "--isa", flags.isa, "Instruction set", {"auto", "avx512bf16", "avx2", "scalar"});
-  cli::add_int(app, "--threads", flags.threads, "Threads that each worker computes with", 1, 256);
-  cli::add_int(app, "--max-concurrency", flags.max_concurrency, "Requests that run at once", 1, 1 << 24);
-  cli::add_int(app, "--deadline-s", flags.deadline_s, "A step that takes longer ends the run", 1, 1'000'000);
+  app.choice("--policy", planning.policy, "Placement policy (docs/policies.md)", policies);
+  app.choice("--demand-source", planning.demand_source,
+             "What a target is planned from: its own demand, its last step, or a window of steps",
+             {"prefetch", "last_step", "window"});
+  app.choice("--objective", planning.objective, "Minimise the largest predicted time, or the largest tile load",
+             {"time", "tiles"});
+  app.integer("--ffn-workers", planning.workers, "FFN workers", 1, 1024);
+  app.integer("--attention-workers", planning.attention_workers, "Attention workers", 1, 1024);
+  app.integer("--microbatches", planning.microbatches, "Microbatches in flight", 1, 64);
+  app.integer("--slots", planning.slots, "Redundant expert slots per FFN worker and layer", 0, 10'000);
+  app.integer("--copy-budget", planning.copy_budget, "Copies per plan (default: the number of workers)", 0);
+  app.integer("--window-us", planning.window_us,
+              "Time that hides copies (default: predicted FFN time of the preceding target)", 0, 1'000'000'000);
+  app.choice("--gain-rule", planning.gain_rule, "off installs copies whatever they cost", {"on", "off"});
+  app.choice("--level", planning.level, "afore: plan for when workers are done with all their targets", {"on", "off"});
+  app.integer("--eplb-interval", planning.eplb_interval, "Steps between two EPLB rebalances", 1, 1'000'000'000);
+  app.flag("--no-overlap", flags.no_overlap, "Copies start only when their worker is free");
+  app.option("--cost", planning.cost,
+             "What plans are made with: cpu, a100, h100, h200 or a cost FILE (afore-serve calibrate), and *FACTOR "
+             "behind it for a "
+             "machine so many times as slow (default cpu; on cuda h200)");
+  app.flag("--pace", flags.pace,
+           "Every operation lasts at least what --cost says, so that more workers than cores run in true time");
+  app.option("--sizes", flags.sizes, "Plan and pace as if experts and hidden states had this preset's sizes")
+      .value_name("PRESET");
+  app.integer("--tile-tokens", planning.tile_tokens, "Rows of a tile: 8 on cpu; 16, 32 or 64 on cuda (default 16)", 1,
+              1 << 20);
+  app.choice("--combine", flags.combine,
+             "Rows of each expert, or per-worker sums (default: exact on cpu, partial on cuda)", {"exact", "partial"});
+  app.choice("--isa", flags.isa, "Instruction set", {"auto", "avx512bf16", "avx2", "scalar"});
+  app.integer("--threads", flags.threads, "Threads that each worker computes with", 1, 256);
+  app.integer("--max-concurrency", flags.max_concurrency, "Requests that run at once", 1, 1 << 24);
+  app.integer("--deadline-s", flags.deadline_s, "A step that takes longer ends the run", 1, 1'000'000);
   add_request_flags(app, flags.requests, "what a quarter of the memory beside the weights holds, at most 262144");
 }
 

@@ -4,6 +4,7 @@
 
 #include "afore-serve/replay.h"
 #include "common/model_source.h"
+#include "common/options.h"
 #include "common/sm_partitions.h"
 #include "host/threads/options.h"
 
@@ -20,7 +21,7 @@ struct WorkerFlags {
 };
 
 // All but those of the model, and --host.
-void add_worker_flags(CLI::App& app, WorkerFlags& flags);
+void add_worker_flags(cli::Command app, WorkerFlags& flags);
 
 // auto is settled, and what only one of the devices knows is refused on the other.
 void settle_device(WorkerFlags& flags);

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "common/signals.h"
 #include "common/token_file.h"
 #include "http/record_client.h"
 #include "stream_out.h"

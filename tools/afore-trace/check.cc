@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "common/cli.h"
 #include "core/records.h"
 #include "json_object.h"
 #include "log_input.h"
@@ -64,19 +65,19 @@ void run_check(const std::string& file, bool json) {
 
 }  // namespace
 
-void add_check(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("check", "Whether a log is whole (exit 0), truncated (1) or corrupt (3)");
+void add_check(Command app) {
+  Command sub = app.command("check", "Whether a log is whole (exit 0), truncated (1) or corrupt (3)");
   auto file = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  sub->add_option("FILE", *file, "Log, - is standard input")->required();
-  sub->add_flag("--json", *json, "One line of JSON instead of the table");
-  examples(*sub, {{"A log that was written to its end",
-                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 -o whole.afl\n"
-                   "afore-trace check whole.afl"},
-                  {"One whose writer was killed: truncated, exit 1",
-                   "head -c 20000 whole.afl > cut.afl\n"
-                   "afore-trace check --json cut.afl || echo \"exit $?\""}});
-  sub->final_callback([file, json] { run_check(*file, *json); });
+  sub.option("FILE", *file, "Log, - is standard input").required();
+  sub.flag("--json", *json, "One line of JSON instead of the table");
+  sub.examples({{"A log that was written to its end",
+                 "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 -o whole.afl\n"
+                 "afore-trace check whole.afl"},
+                {"One whose writer was killed: truncated, exit 1",
+                 "head -c 20000 whole.afl > cut.afl\n"
+                 "afore-trace check --json cut.afl || echo \"exit $?\""}});
+  sub.on_run([file, json] { run_check(*file, *json); });
 }
 
 }  // namespace afore::cli

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "common/cli.h"
 #include "common/record_stream.h"
 #include "compare_report.h"
 #include "util/error.h"
@@ -104,34 +105,34 @@ void run_compare(const CompareOptions& o) {
 
 }  // namespace
 
-void add_compare(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand(
+void add_compare(Command app) {
+  Command sub = app.command(
       "compare",
       "Two runs of one workload side by side: what A predicted and B measured. Numbers of the last summaries, and how\n"
       "well times agree target by target and request by request (docs/metrics.md)");
   auto o = std::make_shared<CompareOptions>();
-  sub->add_option("A", o->a, "Stream with the times that count as predicted, - is standard input")->required();
-  sub->add_option("B", o->b, "Stream with the times that count as measured")->required();
-  add_recover(*sub, o->recover);
-  CLI::Option* max_mape =
-      sub->add_option("--max-mape", o->max_mape, "Exit 1 where a number of --metrics differs by more percent of A's")
-          ->type_name("PCT")
-          ->default_str("");
-  CLI::Option* metrics = sub->add_option("--metrics", o->metrics, "Numbers that --max-mape judges, separated by commas")
-                             ->type_name("LIST")
-                             ->capture_default_str();
-  sub->add_flag("--json", o->json, "One line of JSON instead of the tables");
-  examples(*sub, {{"What one policy predicts beside another",
-                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
-                   "afore-serve replay --workers 4 --policy static demand.jsonl > static.jsonl\n"
-                   "afore-serve replay --workers 4 --policy afore demand.jsonl > afore.jsonl\n"
-                   "afore-trace compare static.jsonl afore.jsonl"},
-                  {"Exit 1 unless two runs agree to one percent",
-                   "afore-trace compare --max-mape 1 --metrics output_throughput \\\n"
-                   "  static.jsonl static.jsonl"}});
-  sub->final_callback([=, &app] {
-    o->has_max_mape = max_mape->count() > 0;
-    o->has_metrics = metrics->count() > 0;
+  sub.option("A", o->a, "Stream with the times that count as predicted, - is standard input").required();
+  sub.option("B", o->b, "Stream with the times that count as measured").required();
+  add_recover(sub, o->recover);
+  Option max_mape =
+      sub.option("--max-mape", o->max_mape, "Exit 1 where a number of --metrics differs by more percent of A's")
+          .value_name("PCT")
+          .hide_default();
+  Option metrics = sub.option("--metrics", o->metrics, "Numbers that --max-mape judges, separated by commas")
+                       .value_name("LIST")
+                       .show_default();
+  sub.flag("--json", o->json, "One line of JSON instead of the tables");
+  sub.examples({{"What one policy predicts beside another",
+                 "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
+                 "afore-serve replay --workers 4 --policy static demand.jsonl > static.jsonl\n"
+                 "afore-serve replay --workers 4 --policy afore demand.jsonl > afore.jsonl\n"
+                 "afore-trace compare static.jsonl afore.jsonl"},
+                {"Exit 1 unless two runs agree to one percent",
+                 "afore-trace compare --max-mape 1 --metrics output_throughput \\\n"
+                 "  static.jsonl static.jsonl"}});
+  sub.on_run([=] {
+    o->has_max_mape = max_mape.given();
+    o->has_metrics = metrics.given();
     refuse_terminal_stdin(o->a, app);
     refuse_terminal_stdin(o->b, app);
     run_compare(*o);

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "common/cli.h"
+#include "common/messages.h"
 #include "json_object.h"
 #include "report/table.h"
 

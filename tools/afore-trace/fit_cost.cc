@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "common/presets.h"
 #include "common/publish.h"
 #include "fit_report.h"
 #include "util/error.h"
@@ -136,40 +137,36 @@ void run_fit(const FitOptions& o) {
 
 }  // namespace
 
-void add_fit_cost(CLI::App& app) {
-  CLI::App* sub =
-      app.add_subcommand("fit-cost", "Fit the cost model to measured tables, judge it on rows it did not see");
+void add_fit_cost(Command app) {
+  Command sub = app.command("fit-cost", "Fit the cost model to measured tables, judge it on rows it did not see");
   auto o = std::make_shared<FitOptions>();
-  sub->add_option("TABLE", o->files,
-                  "CSV tables of measured grouped products and links (docs/metrics.md has the forms)")
-      ->required();
-  sub->add_option("--device", o->device, "The GPU that was measured, where neither a column nor the file's name says");
-  add_int(*sub, "--seed", o->seed, "Of the halves and of the drawn loads", 0, std::int64_t{1} << 53);
-  beside_stdout(
-      sub->add_option("-o,--output", o->output, "Also write a cost file for --cost of afore-plan and afore-serve")
-          ->type_name("FILE"));
-  sub->add_option("--ffn", o->ffn, "Group whose FFN times the cost file gets, where there are several")
-      ->type_name("GROUP");
-  sub->add_option("--link", o->link, "Group whose latency and rate the cost file gets as its links")
-      ->type_name("GROUP");
-  sub->add_option("--cost", o->base, "Where the cost file's other values come from (default: the device's profile)")
-      ->type_name("NAME|FILE");
-  sub->add_flag("--force", o->force, "Replace an existing file");
-  examples(*sub, {{"A link of 12 us and 300 GB/s, found in a table of its times",
-                   "{\n"
-                   "  echo device,op_name,nccl_dtype,num_gpus,message_size,latency\n"
-                   "  for ((size = 1024; size <= 1 << 28; size *= 4)); do\n"
-                   "    awk \"BEGIN { print \\\"NVIDIA H100,alltoall,int8,8,$size,\\\" \\\n"
-                   "      (12 + $size * 7 / 8 / 300e3) / 1000 }\"\n"
-                   "  done\n"
-                   "} > links.csv\n"
-                   "afore-trace fit-cost links.csv"},
-                  {"A cost file of it, which the planner takes",
-                   "afore-trace fit-cost links.csv -o mine.json \\\n"
-                   "  --link h100/nccl/alltoall/gpus=8\n"
-                   "afore-trace synth --model gpt-oss-20b --steps 5 --tokens 512 |\n"
-                   "  afore-plan --workers 4 --cost mine.json > planned.jsonl"}});
-  sub->final_callback([o] { run_fit(*o); });
+  sub.option("TABLE", o->files, "CSV tables of measured grouped products and links (docs/metrics.md has the forms)")
+      .required();
+  sub.option("--device", o->device, "The GPU that was measured, where neither a column nor the file's name says");
+  sub.integer("--seed", o->seed, "Of the halves and of the drawn loads", 0, std::int64_t{1} << 53);
+  sub.option("-o,--output", o->output, "Also write a cost file for --cost of afore-plan and afore-serve")
+      .value_name("FILE")
+      .beside_stdout();
+  sub.option("--ffn", o->ffn, "Group whose FFN times the cost file gets, where there are several").value_name("GROUP");
+  sub.option("--link", o->link, "Group whose latency and rate the cost file gets as its links").value_name("GROUP");
+  sub.option("--cost", o->base, "Where the cost file's other values come from (default: the device's profile)")
+      .value_name("NAME|FILE");
+  sub.flag("--force", o->force, "Replace an existing file");
+  sub.examples({{"A link of 12 us and 300 GB/s, found in a table of its times",
+                 "{\n"
+                 "  echo device,op_name,nccl_dtype,num_gpus,message_size,latency\n"
+                 "  for ((size = 1024; size <= 1 << 28; size *= 4)); do\n"
+                 "    awk \"BEGIN { print \\\"NVIDIA H100,alltoall,int8,8,$size,\\\" \\\n"
+                 "      (12 + $size * 7 / 8 / 300e3) / 1000 }\"\n"
+                 "  done\n"
+                 "} > links.csv\n"
+                 "afore-trace fit-cost links.csv"},
+                {"A cost file of it, which the planner takes",
+                 "afore-trace fit-cost links.csv -o mine.json \\\n"
+                 "  --link h100/nccl/alltoall/gpus=8\n"
+                 "afore-trace synth --model gpt-oss-20b --steps 5 --tokens 512 |\n"
+                 "  afore-plan --workers 4 --cost mine.json > planned.jsonl"}});
+  sub.on_run([o] { run_fit(*o); });
 }
 
 }  // namespace afore::cli

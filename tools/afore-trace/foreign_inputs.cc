@@ -8,8 +8,9 @@
 #include <memory>
 #include <optional>
 
-#include "common/cli.h"
 #include "common/map_file.h"
+#include "common/messages.h"
+#include "common/parse.h"
 #include "util/error.h"
 #include "util/line_io.h"
 #include "wire/foreign/convert.h"

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "common/cli.h"
 #include "common/record_sink.h"
 #include "common/record_stream.h"
 
@@ -32,19 +33,19 @@ void run_head(const HeadOptions& o) {
 
 }  // namespace
 
-void add_head(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("head", "The first targets of a stream");
+void add_head(Command app) {
+  Command sub = app.command("head", "The first targets of a stream");
   auto o = std::make_shared<HeadOptions>();
-  sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str();
-  add_output(*sub, o->output);
-  add_recover(*sub, o->recover);
-  add_int(*sub, "-n,--targets", o->targets, "Targets to keep, with the header and all records before the next one");
-  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
-  examples(*sub, {{"The first 10 targets, with the header",
-                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
-                   "afore-trace head -n 10 demand.jsonl > first.jsonl"},
-                  {"The same as a log", "afore-trace head -n 10 -o first.afl demand.jsonl"}});
-  sub->final_callback([o, &app] {
+  sub.option("FILE", o->file, "Stream, - is standard input").show_default();
+  add_output(sub, o->output);
+  add_recover(sub, o->recover);
+  sub.integer("-n,--targets", o->targets, "Targets to keep, with the header and all records before the next one");
+  sub.integer("--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024).hide_default();
+  sub.examples({{"The first 10 targets, with the header",
+                 "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
+                 "afore-trace head -n 10 demand.jsonl > first.jsonl"},
+                {"The same as a log", "afore-trace head -n 10 -o first.afl demand.jsonl"}});
+  sub.on_run([o, app] {
     refuse_terminal_stdin(o->file, app);
     run_head(*o);
   });

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "commands.h"
-#include "common/real.h"
+#include "common/messages.h"
 #include "common/record_sink.h"
 #include "foreign_inputs.h"
 #include "util/error.h"
@@ -99,108 +99,102 @@ void warn_of_unknown_sizes(const ModelSpec& model) {
                         : ": give --model PRESET (" + presets + ")"));
 }
 
-void add_import(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("import", "Recorded routing as a stream of demand");
+void add_import(Command app) {
+  Command sub = app.command("import", "Recorded routing as a stream of demand");
   auto o = std::make_shared<ImportOptions>();
   std::vector<std::string> formats = {"routing-ids", "azure-csv", "mooncake"};
   formats.insert(formats.end(), foreign_formats().begin(), foreign_formats().end());
-  add_choice(*sub, "--from", o->from, "Format of the input (docs/formats.md)", formats)->required();
-  sub->add_option("FILE", o->inputs,
-                  "Input; several NAME=FILE of one model make one workload of several domains (routing-ids)")
-      ->required();
-  add_int(*sub, "--seed", o->seed, "Seed of everything drawn");
-  add_int(*sub, "--microbatches", o->microbatches, "Microbatches per step", 1, kMaxMicrobatches);
-  sub->add_option("--layers", o->layers, "Only these layers (absolute indices, like 1-3,7)");
-  sub->add_option("--model", o->model,
-                  "Preset for the sizes that the file lacks (default: from the file's model name)");
+  sub.choice("--from", o->from, "Format of the input (docs/formats.md)", formats).required();
+  sub.option("FILE", o->inputs,
+             "Input; several NAME=FILE of one model make one workload of several domains (routing-ids)")
+      .required();
+  sub.integer("--seed", o->seed, "Seed of everything drawn");
+  sub.integer("--microbatches", o->microbatches, "Microbatches per step", 1, kMaxMicrobatches);
+  sub.option("--layers", o->layers, "Only these layers (absolute indices, like 1-3,7)");
+  sub.option("--model", o->model, "Preset for the sizes that the file lacks (default: from the file's model name)");
 
-  add_output(*sub, o->output);
+  add_output(sub, o->output);
 
   // A value that stands for "not given" is no default to show.
-  const auto optional_int = [sub](const char* flag, std::int64_t& value, const char* help, std::int64_t min,
-                                  std::int64_t max) {
-    return add_int(*sub, flag, value, help, min, max)->default_str("");
+  const auto optional_int = [&sub](const char* flag, std::int64_t& value, const char* help, std::int64_t min,
+                                   std::int64_t max) {
+    return sub.integer(flag, value, help, min, max).hide_default();
   };
   const std::string routing = "routing (routing-ids, routed-experts)";
-  sub->add_option("--meta", o->metas, "JSON index of each FILE, in the same order; repeat the flag")
-      ->allow_extra_args(false)
-      ->group(routing);
-  optional_int("--concurrent", o->concurrent, "Decode with this many live requests", 1, kMaxConcurrent)->group(routing);
+  sub.option("--meta", o->metas, "JSON index of each FILE, in the same order; repeat the flag")
+      .one_value()
+      .under(routing);
+  optional_int("--concurrent", o->concurrent, "Decode with this many live requests", 1, kMaxConcurrent).under(routing);
   optional_int("--prefill-chunk", o->prefill_chunk, "Prefill instead, this many tokens per microbatch and step", 1,
                kMaxConcurrent)
-      ->group(routing);
+      .under(routing);
   optional_int(
       "--steps", o->steps,
       "Steps after warm-up (default: 100; with --phases one round of them; with --prefill-chunk the file once)", 1,
       kMaxSteps)
-      ->group(routing);
+      .under(routing);
   optional_int("--warmup-steps", o->warmup_steps, "Steps before, of phase warmup (default: 32; prefill 0)", 0,
                kMaxSteps)
-      ->group(routing);
-  sub->add_option("--phases", o->phases,
-                  "Domains by steps, over and over, like math:50,code:50,mixed:100; mixed draws evenly from all, a+b "
-                  "from both (default: mixed)")
-      ->group(routing);
-  add_choice(*sub, "--phase-change", o->phase_change,
+      .under(routing);
+  sub.option("--phases", o->phases,
+             "Domains by steps, over and over, like math:50,code:50,mixed:100; mixed draws evenly from all, a+b "
+             "from both (default: mixed)")
+      .under(routing);
+  sub.choice("--phase-change", o->phase_change,
              "At a change of domain: abrupt replaces all live requests, gradual only finished ones",
              {"abrupt", "gradual"})
-      ->group(routing);
+      .under(routing);
 
-  sub->add_flag("--rows", o->rows, "Also each token's experts, and which token it is: for train-predictor")
-      ->group(routing);
+  sub.flag("--rows", o->rows, "Also each token's experts, and which token it is: for train-predictor").under(routing);
 
   const std::string traces = "azure-csv, mooncake";
-  sub->add_option("--routing", o->routing, "Recorded routing that requests read, as FILE of routing-ids; with --meta")
-      ->allow_extra_args(false)
-      ->group(traces);
-  optional_int("--requests", o->requests, "Only the first N requests", 1, kMaxSteps)->group(traces);
-  add_real(*sub, "--rate-scale", o->rate_scale, "Arrivals this many times as dense", kMaxReal)->group(traces);
-  add_real(*sub, "--start-s", o->start_s, "Leave out what arrives before this second of the trace", kMaxReal)
-      ->group(traces);
-  add_real(*sub, "--window-s", o->window_s, "Only this many seconds from there", kMaxReal)->group(traces);
+  sub.option("--routing", o->routing, "Recorded routing that requests read, as FILE of routing-ids; with --meta")
+      .one_value()
+      .under(traces);
+  optional_int("--requests", o->requests, "Only the first N requests", 1, kMaxSteps).under(traces);
+  sub.real("--rate-scale", o->rate_scale, "Arrivals this many times as dense", kMaxReal).under(traces);
+  sub.real("--start-s", o->start_s, "Leave out what arrives before this second of the trace", kMaxReal).under(traces);
+  sub.real("--window-s", o->window_s, "Only this many seconds from there", kMaxReal).under(traces);
 
   const std::string counts = "counts (sglang, sglang-csv, vllm, trtllm, eplb, route-log)";
-  sub->add_flag("--sum", o->sum, "All recorded passes as one sum, not as steps")->group(counts);
-  add_choice(*sub, "--phase", o->phase, "Phase of the recorded passes (default: mixed; of sums decode)",
+  sub.flag("--sum", o->sum, "All recorded passes as one sum, not as steps").under(counts);
+  sub.choice("--phase", o->phase, "Phase of the recorded passes (default: mixed; of sums decode)",
              {"decode", "prefill", "mixed"})
-      ->default_str("")
-      ->group(counts);
-  sub->add_flag("--allow-drop", o->allow_drop, "Accept counts of which the recorder lost some")->group(counts);
-  optional_int("--sample-steps", o->sample_steps, "Draw this many steps from the sum", 1, kMaxSteps)->group(counts);
-  optional_int("--tokens", o->tokens, "Tokens per microbatch and drawn step", 1, std::int64_t{1} << 32)->group(counts);
+      .hide_default()
+      .under(counts);
+  sub.flag("--allow-drop", o->allow_drop, "Accept counts of which the recorder lost some").under(counts);
+  optional_int("--sample-steps", o->sample_steps, "Draw this many steps from the sum", 1, kMaxSteps).under(counts);
+  optional_int("--tokens", o->tokens, "Tokens per microbatch and drawn step", 1, std::int64_t{1} << 32).under(counts);
 
   const std::string open = "what files leave open";
-  optional_int("--top-k", o->top_k, "Experts per token (default: the preset's)", 1, 1024)->group(open);
-  optional_int("--experts", o->experts, "Routed experts per MoE layer (default: the preset's)", 1, 1 << 16)
-      ->group(open);
-  optional_int("--hidden-layers", o->hidden_layers, "Layers of the model, dense ones included", 1, 1 << 16)
-      ->group(open);
-  sub->add_option("--moe-layers", o->moe_layers, "Which of them are MoE layers, like 3-60")->group(open);
-  add_choice(*sub, "--layer-axis", o->layer_axis, "Whether rows are all hidden layers or the MoE layers only",
+  optional_int("--top-k", o->top_k, "Experts per token (default: the preset's)", 1, 1024).under(open);
+  optional_int("--experts", o->experts, "Routed experts per MoE layer (default: the preset's)", 1, 1 << 16).under(open);
+  optional_int("--hidden-layers", o->hidden_layers, "Layers of the model, dense ones included", 1, 1 << 16).under(open);
+  sub.option("--moe-layers", o->moe_layers, "Which of them are MoE layers, like 3-60").under(open);
+  sub.choice("--layer-axis", o->layer_axis, "Whether rows are all hidden layers or the MoE layers only",
              {"hidden", "moe"})
-      ->default_str("")
-      ->group(open);
+      .hide_default()
+      .under(open);
   optional_int("--workers", o->workers, "Expert-parallel ranks that a map's slots are spread over", 1, 100'000)
-      ->group(open);
-  sub->add_option("--map", o->map, "physical_to_logical_map in force when physical experts were counted (JSON or npy)")
-      ->group(open);
-  sub->add_option("--model-class", o->model_class, "Which model of a file with maps of several (vllm-map)")
-      ->group(open);
-  sub->add_option("--iterations", o->iterations, "Only these iterations, like 100-200 (trtllm)")->group(open);
-  examples(*sub, {{"Recorded routing, decoded by 96 live requests",
-                   "routing=${AFORE_DATA:-/usr/share/afore}/data/tiny-routing\n"
-                   "afore-trace import --from routing-ids $routing/math.ids.u8.zst \\\n"
-                   "  --meta $routing/math.index.json --concurrent 96 --steps 20 > math.jsonl"},
-                  {"Two domains that take turns",
-                   "afore-trace import --from routing-ids math=$routing/math.ids.u8.zst \\\n"
-                   "  --meta $routing/math.index.json code=$routing/code.ids.u8.zst \\\n"
-                   "  --meta $routing/code.index.json --phases math:10,code:10 --concurrent 96 \\\n"
-                   "  --microbatches 3 > turns.jsonl"},
-                  {"Steps drawn from summed counts, as SGLang writes them",
-                   "echo '{\"logical_count\":[[700,300,300,200],[250,250,250,750]]}' > counts.json\n"
-                   "afore-trace import --from sglang-count counts.json --top-k 2 -q \\\n"
-                   "  --sample-steps 20 --tokens 512 > drawn.jsonl"}});
-  sub->final_callback([o] { run_import(*o); });
+      .under(open);
+  sub.option("--map", o->map, "physical_to_logical_map in force when physical experts were counted (JSON or npy)")
+      .under(open);
+  sub.option("--model-class", o->model_class, "Which model of a file with maps of several (vllm-map)").under(open);
+  sub.option("--iterations", o->iterations, "Only these iterations, like 100-200 (trtllm)").under(open);
+  sub.examples({{"Recorded routing, decoded by 96 live requests",
+                 "routing=${AFORE_DATA:-/usr/share/afore}/data/tiny-routing\n"
+                 "afore-trace import --from routing-ids $routing/math.ids.u8.zst \\\n"
+                 "  --meta $routing/math.index.json --concurrent 96 --steps 20 > math.jsonl"},
+                {"Two domains that take turns",
+                 "afore-trace import --from routing-ids math=$routing/math.ids.u8.zst \\\n"
+                 "  --meta $routing/math.index.json code=$routing/code.ids.u8.zst \\\n"
+                 "  --meta $routing/code.index.json --phases math:10,code:10 --concurrent 96 \\\n"
+                 "  --microbatches 3 > turns.jsonl"},
+                {"Steps drawn from summed counts, as SGLang writes them",
+                 "echo '{\"logical_count\":[[700,300,300,200],[250,250,250,750]]}' > counts.json\n"
+                 "afore-trace import --from sglang-count counts.json --top-k 2 -q \\\n"
+                 "  --sample-steps 20 --tokens 512 > drawn.jsonl"}});
+  sub.on_run([o] { run_import(*o); });
 }
 
 }  // namespace afore::cli

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "common/cli.h"
+#include "common/messages.h"
 #include "import.h"
 #include "stream_out.h"
 #include "trace/conservation.h"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "common/cli.h"
 #include "common/model_flags.h"
 #include "foreign_inputs.h"
 #include "import.h"

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "commands.h"
+#include "common/messages.h"
 #include "common/record_sink.h"
 #include "common/record_stream.h"
 #include "util/error.h"
@@ -92,18 +93,18 @@ void run_merge(const MergeOptions& o) {
 
 }  // namespace
 
-void add_merge(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("merge", "Segments of a log, or logs with equal first lines, as one stream");
+void add_merge(Command app) {
+  Command sub = app.command("merge", "Segments of a log, or logs with equal first lines, as one stream");
   auto o = std::make_shared<MergeOptions>();
-  sub->add_option("FILE", o->files, "Logs, in order")->required();
-  add_output(*sub, o->output);
-  add_recover(*sub, o->recover);
-  examples(*sub, {{"The segments of one log, as lines",
-                   "afore-trace synth --model gpt-oss-20b --steps 40 --tokens 512 |\n"
-                   "  afore-trace record --roll-bytes 64KiB -o run.afl\n"
-                   "afore-trace merge run.afl run.*.afl > run.jsonl"},
-                  {"The same as one log", "afore-trace merge -o one.afl run.afl run.*.afl"}});
-  sub->final_callback([o] { run_merge(*o); });
+  sub.option("FILE", o->files, "Logs, in order").required();
+  add_output(sub, o->output);
+  add_recover(sub, o->recover);
+  sub.examples({{"The segments of one log, as lines",
+                 "afore-trace synth --model gpt-oss-20b --steps 40 --tokens 512 |\n"
+                 "  afore-trace record --roll-bytes 64KiB -o run.afl\n"
+                 "afore-trace merge run.afl run.*.afl > run.jsonl"},
+                {"The same as one log", "afore-trace merge -o one.afl run.afl run.*.afl"}});
+  sub.on_run([o] { run_merge(*o); });
 }
 
 }  // namespace afore::cli

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "common/cli.h"
+#include "common/messages.h"
 #include "device/cpu/thread_pool.h"
 
 namespace afore::cli {

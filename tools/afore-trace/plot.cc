@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "commands.h"
+#include "common/cli.h"
 #include "common/latency_limits.h"
+#include "common/parse.h"
 #include "common/publish.h"
 #include "common/record_stream.h"
 #include "report/run_pictures.h"
@@ -132,41 +134,41 @@ void run_plot(PlotOptions o) {
 
 }  // namespace
 
-void add_plot(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("plot", "Pictures of a stream: SVG, one HTML page, tables, a trace for Perfetto");
+void add_plot(Command app) {
+  Command sub = app.command("plot", "Pictures of a stream: SVG, one HTML page, tables, a trace for Perfetto");
   auto o = std::make_shared<PlotOptions>();
-  add_choice(*sub, "VIEW", o->view,
+  sub.choice("VIEW", o->view,
              "Expert load by layer; worker load; who did what when; latencies; imbalance and copies over time; all",
              {"heatmap", "load", "gantt", "cdf", "imbalance", "all"})
-      ->required()
-      ->default_str("");
-  sub->add_option("STREAM", o->file, "Stream, - is standard input")->capture_default_str();
-  add_choice(*sub, "--to", o->to, "Form (default: html for all, else svg); chrome is for gantt",
+      .required()
+      .hide_default();
+  sub.option("STREAM", o->file, "Stream, - is standard input").show_default();
+  sub.choice("--to", o->to, "Form (default: html for all, else svg); chrome is for gantt",
              {"svg", "tsv", "html", "chrome"})
-      ->default_str("");
-  sub->add_option("-o,--output", o->output, "File that it goes to; - is standard output")->capture_default_str();
-  add_recover(*sub, o->recover);
-  sub->add_option("--layers", o->layers, "heatmap, load, imbalance: only these layers, like 3-5,10");
-  add_int(*sub, "--step", o->step, "gantt: this step (default: the one with most copies; of a trace: all)")
-      ->default_str("");
-  sub->add_option("--window-us", o->window, "gantt: only this part of the step, in us since it began, like 120:480")
-      ->type_name("FROM:TO");
-  sub->add_option("--slo", o->limits, "cdf: lines at these limits in ms, like \"ttft:500 itl:50\"")
-      ->type_name("LIMITS")
-      ->allow_extra_args(false);
-  add_int(*sub, "--workers", o->workers, "load, imbalance: FFN workers (default: the header's, else 8)", 1, 1 << 20)
-      ->default_str("");
-  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
-  examples(*sub, {{"Which experts are hot, layer by layer",
-                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
-                   "afore-trace plot heatmap demand.jsonl -o heatmap.svg"},
-                  {"One page of a run that needs no network",
-                   "afore-serve replay --policy afore --workers 8 --timeline demand.jsonl |\n"
-                   "  afore-trace plot all -o run.html"},
-                  {"Who did what when, for ui.perfetto.dev",
-                   "afore-serve replay --policy afore --workers 8 --timeline demand.jsonl |\n"
-                   "  afore-trace plot gantt --to chrome -o trace.json"}});
-  sub->final_callback([o, &app] {
+      .hide_default();
+  sub.option("-o,--output", o->output, "File that it goes to; - is standard output").show_default();
+  add_recover(sub, o->recover);
+  sub.option("--layers", o->layers, "heatmap, load, imbalance: only these layers, like 3-5,10");
+  sub.integer("--step", o->step, "gantt: this step (default: the one with most copies; of a trace: all)")
+      .hide_default();
+  sub.option("--window-us", o->window, "gantt: only this part of the step, in us since it began, like 120:480")
+      .value_name("FROM:TO");
+  sub.option("--slo", o->limits, "cdf: lines at these limits in ms, like \"ttft:500 itl:50\"")
+      .value_name("LIMITS")
+      .one_value();
+  sub.integer("--workers", o->workers, "load, imbalance: FFN workers (default: the header's, else 8)", 1, 1 << 20)
+      .hide_default();
+  sub.integer("--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024).hide_default();
+  sub.examples({{"Which experts are hot, layer by layer",
+                 "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 > demand.jsonl\n"
+                 "afore-trace plot heatmap demand.jsonl -o heatmap.svg"},
+                {"One page of a run that needs no network",
+                 "afore-serve replay --policy afore --workers 8 --timeline demand.jsonl |\n"
+                 "  afore-trace plot all -o run.html"},
+                {"Who did what when, for ui.perfetto.dev",
+                 "afore-serve replay --policy afore --workers 8 --timeline demand.jsonl |\n"
+                 "  afore-trace plot gantt --to chrome -o trace.json"}});
+  sub.on_run([o, app] {
     refuse_terminal_stdin(o->file, app);
     run_plot(*o);
   });

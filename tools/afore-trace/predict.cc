@@ -2,6 +2,8 @@
 #include <memory>
 
 #include "commands.h"
+#include "common/cli.h"
+#include "common/messages.h"
 #include "common/predict_stage.h"
 #include "common/record_sink.h"
 #include "common/record_stream.h"
@@ -56,26 +58,26 @@ void run_predict(const PredictOptions& o) {
 
 }  // namespace
 
-void add_predict(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("predict", "Predictions of the next layers' demand into a stream with routing");
+void add_predict(Command app) {
+  Command sub = app.command("predict", "Predictions of the next layers' demand into a stream with routing");
   auto o = std::make_shared<PredictOptions>();
-  sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str();
-  add_output(*sub, o->output);
-  add_recover(*sub, o->recover);
-  sub->add_option("--predictor", o->predict.file, "File that train-predictor wrote")->type_name("FILE");
-  add_int(*sub, "--layers-ahead", o->predict.layers_ahead, "Predict so many MoE layers behind each one", 1, 1024);
-  sub->add_flag("--stat", o->stat,
-                "No stream, but how well predictions met the demand: those of --predictor, or without one those that "
-                "are in the stream");
-  sub->add_flag("--json", o->json, "With --stat: one object");
-  examples(*sub, {{"A predictor of the bundled model, and its predictions",
-                   "model=${AFORE_DATA:-/usr/share/afore}/models/tiny\n"
-                   "afore-trace record --routing --workload math --steps 40 > routed.jsonl\n"
-                   "afore-trace train-predictor -q routed.jsonl -o tiny.predictor \\\n"
-                   "  --features $model --epochs 2 --hidden 16\n"
-                   "afore-trace predict routed.jsonl --predictor tiny.predictor > predicted.jsonl"},
-                  {"How well they met the demand", "afore-trace predict --stat predicted.jsonl"}});
-  sub->final_callback([o, &app] {
+  sub.option("FILE", o->file, "Stream, - is standard input").show_default();
+  add_output(sub, o->output);
+  add_recover(sub, o->recover);
+  sub.option("--predictor", o->predict.file, "File that train-predictor wrote").value_name("FILE");
+  sub.integer("--layers-ahead", o->predict.layers_ahead, "Predict so many MoE layers behind each one", 1, 1024);
+  sub.flag("--stat", o->stat,
+           "No stream, but how well predictions met the demand: those of --predictor, or without one those that "
+           "are in the stream");
+  sub.flag("--json", o->json, "With --stat: one object");
+  sub.examples({{"A predictor of the bundled model, and its predictions",
+                 "model=${AFORE_DATA:-/usr/share/afore}/models/tiny\n"
+                 "afore-trace record --routing --workload math --steps 40 > routed.jsonl\n"
+                 "afore-trace train-predictor -q routed.jsonl -o tiny.predictor \\\n"
+                 "  --features $model --epochs 2 --hidden 16\n"
+                 "afore-trace predict routed.jsonl --predictor tiny.predictor > predicted.jsonl"},
+                {"How well they met the demand", "afore-trace predict --stat predicted.jsonl"}});
+  sub.on_run([o, app] {
     refuse_terminal_stdin(o->file, app);
     if (o->predict.file.empty() && !o->stat)
       throw Error(ErrorKind::usage, "--predictor is missing", "afore-trace train-predictor makes one");

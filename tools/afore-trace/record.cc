@@ -1,8 +1,11 @@
 // `afore-trace record`: a stream into a log, every record checked; or the stream of a model that runs.
 #include <memory>
+#include <optional>
 
 #include "attach.h"
 #include "commands.h"
+#include "common/cli.h"
+#include "common/parse.h"
 #include "common/publish.h"
 #include "common/record_sink.h"
 #include "common/record_stream.h"
@@ -73,94 +76,94 @@ void record_run(const RecordOptions& o) {
   record_model(o.model, out);
 }
 
-using Options = std::vector<const CLI::Option*>;
+using Options = std::vector<Option>;
 
-const CLI::Option* given(const Options& options) {
-  for (const CLI::Option* option : options)
-    if (option->count() > 0) return option;
-  return nullptr;
+std::optional<Option> given(const Options& options) {
+  for (const Option& option : options)
+    if (option.given()) return option;
+  return std::nullopt;
 }
 
 // A model or what it is given, named: a model is recorded. Options of the other kind then contradict.
-bool is_of_model(const CLI::App& sub, const Options& of_stream, const Options& of_model) {
-  const CLI::Option* names = nullptr;
+bool is_of_model(Command sub, const Options& of_stream, const Options& of_model) {
+  std::optional<Option> names;
   for (const char* name : {"--model", "--workload", "--prompts", "--prompt", "--trace"})
-    if (const CLI::Option* option = sub.get_option(name); option->count() > 0) names = option;
-  const CLI::Option* stray = given(names != nullptr ? of_stream : of_model);
-  if (stray == nullptr) return names != nullptr;
-  if (names == nullptr)
-    throw Error(ErrorKind::usage, stray->get_name() + " is for recording from a model that runs",
+    if (const Option option = sub.option_named(name); option.given()) names = option;
+  const std::optional<Option> stray = given(names ? of_stream : of_model);
+  if (!stray) return names.has_value();
+  if (!names)
+    throw Error(ErrorKind::usage, stray->name() + " is for recording from a model that runs",
                 "name what it is given: --workload, --prompts, --prompt or --trace");
   throw Error(ErrorKind::usage,
-              stray->get_name() + " is for recording a stream, and " + names->get_name() + " records from a model",
+              stray->name() + " is for recording a stream, and " + names->name() + " records from a model",
               "leave one of them out");
 }
 
 // What an endpoint's stream does not go with.
 void check_attached(const Options& of_stream, const Options& of_model) {
   for (const Options* options : {&of_stream, &of_model})
-    for (const CLI::Option* option : *options)
-      if (option->count() > 0 && option->get_name() != "--steps")
-        throw Error(ErrorKind::usage, option->get_name() + " is not for recording from an endpoint", "leave it out");
+    for (const Option& option : *options)
+      if (option.given() && option.name() != "--steps")
+        throw Error(ErrorKind::usage, option.name() + " is not for recording from an endpoint", "leave it out");
 }
 
 }  // namespace
 
-void add_record(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("record",
-                                     "A model's batches and demand as it runs, or a stream into a log that "
-                                     "survives a killed writer");
+void add_record(Command app) {
+  Command sub = app.command("record",
+                            "A model's batches and demand as it runs, or a stream into a log that "
+                            "survives a killed writer");
   auto o = std::make_shared<RecordOptions>();
   Options of_stream;
-  of_stream.push_back(sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str());
-  sub->add_option("-o,--output", o->output,
-                  "Where it goes: a name in .afl is a log; from a model also lines, - is standard output")
-      ->capture_default_str();
-  add_choice(*sub, "--fsync", o->fsync,
+  of_stream.push_back(sub.option("FILE", o->file, "Stream, - is standard input").show_default());
+  sub.option("-o,--output", o->output,
+             "Where it goes: a name in .afl is a log; from a model also lines, - is standard output")
+      .show_default();
+  sub.choice("--fsync", o->fsync,
              "When what was written is forced to the disk: never, at most once a second and at the end, every frame",
              {"none", "interval", "frame"});
-  sub->add_option("--roll-bytes", o->roll_bytes,
-                  "Go on in another segment (FILE.1.afl, FILE.2.afl, ...) before one gets larger")
-      ->type_name("SIZE");
-  add_recover(*sub, o->recover);
-  of_stream.push_back(sub->get_option("--recover"));
+  sub.option("--roll-bytes", o->roll_bytes,
+             "Go on in another segment (FILE.1.afl, FILE.2.afl, ...) before one gets larger")
+      .value_name("SIZE");
+  add_recover(sub, o->recover);
+  of_stream.push_back(sub.option_named("--recover"));
   of_stream.push_back(
-      add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str(""));
+      sub.integer("--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024).hide_default());
 #ifdef AFORE_WITH_HTTP
   const std::string group = "from an endpoint";
-  CLI::Option* attach = sub->add_option("--attach", o->attach.url,
-                                        "URL of afore-serve http: the batches and demand of what it serves from now on")
-                            ->type_name("URL")
-                            ->group(group);
-  sub->add_option("--token-file", o->attach.token_file, "FILE with the endpoint's token")
-      ->type_name("FILE")
-      ->needs(attach)
-      ->group(group);
+  Option attach = sub.option("--attach", o->attach.url,
+                             "URL of afore-serve http: the batches and demand of what it serves from now on")
+                      .value_name("URL")
+                      .under(group);
+  sub.option("--token-file", o->attach.token_file, "FILE with the endpoint's token")
+      .value_name("FILE")
+      .needs(attach)
+      .under(group);
 #endif
-  const std::size_t before = sub->get_options().size();
-  add_record_model_flags(*sub, o->model);
-  const std::vector<CLI::Option*> all = sub->get_options();
+  const std::size_t before = sub.options().size();
+  add_record_model_flags(sub, o->model);
+  const Options all = sub.options();
   const Options of_model(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
-  examples(*sub, {{"What the bundled model's router asks for in 10 steps",
-                   "afore-trace record --workload mixed --max-concurrency 48 --steps 10 \\\n"
-                   "  > demand.jsonl"},
-                  {"A prompt of one's own, with each token's experts, as a log",
-                   "afore-trace record --prompt 'int main(int argc,' --max-tokens 8 --routing \\\n"
-                   "  -o routing.afl"},
-                  {"With what the next layer's gate foretells, a layer ahead",
-                   "afore-trace record --workload math --steps 5 --predict gate > foretold.jsonl"},
-                  {"The stream of another program, kept in segments of 1 MiB",
-                   "cat demand.jsonl | afore-trace record --roll-bytes 1MiB -o kept.afl"}});
-  sub->final_callback([o, sub, of_stream, of_model] {
+  sub.examples({{"What the bundled model's router asks for in 10 steps",
+                 "afore-trace record --workload mixed --max-concurrency 48 --steps 10 \\\n"
+                 "  > demand.jsonl"},
+                {"A prompt of one's own, with each token's experts, as a log",
+                 "afore-trace record --prompt 'int main(int argc,' --max-tokens 8 --routing \\\n"
+                 "  -o routing.afl"},
+                {"With what the next layer's gate foretells, a layer ahead",
+                 "afore-trace record --workload math --steps 5 --predict gate > foretold.jsonl"},
+                {"The stream of another program, kept in segments of 1 MiB",
+                 "cat demand.jsonl | afore-trace record --roll-bytes 1MiB -o kept.afl"}});
+  sub.on_run([o, sub, of_stream, of_model] {
     if (!o->attach.url.empty()) {
       check_attached(of_stream, of_model);
       o->attach.steps = o->model.steps;
       record_run(*o);
-    } else if (is_of_model(*sub, of_stream, of_model)) {
-      if (o->model.prompts.file == "-") refuse_terminal_stdin("-", *sub);
+    } else if (is_of_model(sub, of_stream, of_model)) {
+      if (o->model.prompts.file == "-") refuse_terminal_stdin("-", sub);
       record_run(*o);
     } else {
-      refuse_terminal_stdin(o->file, *sub);
+      refuse_terminal_stdin(o->file, sub);
       record_stream(*o);
     }
   });

@@ -7,6 +7,7 @@
 
 #include "common/data_files.h"
 #include "common/record_sink.h"
+#include "common/signals.h"
 #include "device/cpu/thread_pool.h"
 #include "host/finite_requests.h"
 #include "host/monolith.h"
@@ -129,37 +130,39 @@ host::ServingLoopOptions loop_options(const RecordModelFlags& flags, std::int64_
 
 }  // namespace
 
-void add_record_model_flags(CLI::App& app, RecordModelFlags& flags) {
+void add_record_model_flags(Command app, RecordModelFlags& flags) {
   const std::string group = "from a model that runs";
-  std::vector<CLI::Option*> options;
-  options.push_back(app.add_option("--model", flags.model,
-                                   "Folder with config.json, safetensors and tokenizer.json "
-                                   "(default: the bundled one)")
-                        ->type_name("DIR"));
-  options.push_back(add_int(app, "--microbatches", flags.microbatches, "Microbatches of a step", 1, 64));
+  std::vector<Option> options;
+  options.push_back(app.option("--model", flags.model,
+                               "Folder with config.json, safetensors and tokenizer.json "
+                               "(default: the bundled one)")
+                        .value_name("DIR"));
+  options.push_back(app.integer("--microbatches", flags.microbatches, "Microbatches of a step", 1, 64));
   options.push_back(
-      add_int(app, "--max-concurrency", flags.max_concurrency, "Live requests, over all microbatches", 1, 1 << 20));
-  options.push_back(add_int(app, "--max-num-batched-tokens", flags.max_num_batched_tokens,
-                            "Tokens of a step of a microbatch: one per decoding request, the rest prompts", 1,
-                            1 << 24));
-  options.push_back(add_int(app, "--steps", flags.steps,
-                            "Stop after so many steps; until then prompts repeat, unless --num-prompts says how many "
-                            "requests there are (default: to the end of all requests)",
-                            1, 1'000'000'000)
-                        ->default_str(""));
-  options.push_back(add_int(app, "--warmup-steps", flags.warmup_steps,
-                            "First steps that are marked as warm-up, and left out of metrics", 0, 1'000'000'000));
-  options.push_back(app.add_flag("--routing", flags.routing, "Also each token's experts and their weights"));
+      app.integer("--max-concurrency", flags.max_concurrency, "Live requests, over all microbatches", 1, 1 << 20));
+  options.push_back(app.integer("--max-num-batched-tokens", flags.max_num_batched_tokens,
+                                "Tokens of a step of a microbatch: one per decoding request, the rest prompts", 1,
+                                1 << 24));
   options.push_back(
-      add_choices(app, "--predict", flags.predict,
+      app.integer("--steps", flags.steps,
+                  "Stop after so many steps; until then prompts repeat, unless --num-prompts says how many "
+                  "requests there are (default: to the end of all requests)",
+                  1, 1'000'000'000)
+          .hide_default());
+  options.push_back(app.integer("--warmup-steps", flags.warmup_steps,
+                                "First steps that are marked as warm-up, and left out of metrics", 0, 1'000'000'000));
+  options.push_back(app.flag("--routing", flags.routing, "Also each token's experts and their weights"));
+  options.push_back(
+      app.choices("--predict", flags.predict,
                   "Also what is guessed of demand ahead, by the next layer's gate asked a layer early, or "
                   "by a 4-bit copy of the model that runs first; repeatable",
                   {"gate", "replica"}));
-  options.push_back(add_choice(app, "--isa", flags.isa, "Instruction set", {"auto", "avx512bf16", "avx2", "scalar"}));
-  options.push_back(add_int(app, "--threads", flags.threads,
-                            "Threads to compute with; the output does not depend on it (default: one per core)", 1, 256)
-                        ->default_str(""));
-  for (CLI::Option* option : options) option->group(group);
+  options.push_back(app.choice("--isa", flags.isa, "Instruction set", {"auto", "avx512bf16", "avx2", "scalar"}));
+  options.push_back(app.integer("--threads", flags.threads,
+                                "Threads to compute with; the output does not depend on it (default: one per core)", 1,
+                                256)
+                        .hide_default());
+  for (Option option : options) option.under(group);
   add_prompt_flags(app, flags.prompts);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/options.h"
 #include "common/prompts.h"
 
 namespace afore::cli {
@@ -17,7 +18,7 @@ struct RecordModelFlags {
   std::vector<std::string> predict;
 };
 
-void add_record_model_flags(CLI::App& app, RecordModelFlags& flags);
+void add_record_model_flags(Command app, RecordModelFlags& flags);
 
 // The stream goes to `out`, which is finished unless a signal comes: then Error{interrupted}.
 class RecordSink;

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "common/publish.h"
 #include "common/record_sink.h"
+#include "common/signals.h"
 #include "log_input.h"
 #include "util/error.h"
 
@@ -55,17 +56,17 @@ void run_repair(const RepairOptions& o) {
 
 }  // namespace
 
-void add_repair(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("repair", "What is whole in a damaged log, as a new log");
+void add_repair(Command app) {
+  Command sub = app.command("repair", "What is whole in a damaged log, as a new log");
   auto o = std::make_shared<RepairOptions>();
-  sub->add_option("FILE", o->file, "Log, - is standard input")->required();
-  sub->add_option("-o,--output", o->output, "The new log, a name in .afl that does not exist yet")->required();
-  examples(*sub, {{"What is whole in a log whose end is missing",
-                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 -o run.afl\n"
-                   "head -c 20000 run.afl > cut.afl\n"
-                   "afore-trace repair cut.afl -o good.afl"},
-                  {"It is whole now", "afore-trace check good.afl"}});
-  sub->final_callback([o] { run_repair(*o); });
+  sub.option("FILE", o->file, "Log, - is standard input").required();
+  sub.option("-o,--output", o->output, "The new log, a name in .afl that does not exist yet").required();
+  sub.examples({{"What is whole in a log whose end is missing",
+                 "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 -o run.afl\n"
+                 "head -c 20000 run.afl > cut.afl\n"
+                 "afore-trace repair cut.afl -o good.afl"},
+                {"It is whole now", "afore-trace check good.afl"}});
+  sub.on_run([o] { run_repair(*o); });
 }
 
 }  // namespace afore::cli

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "commands.h"
+#include "common/cli.h"
 #include "common/record_sink.h"
 #include "common/record_stream.h"
 #include "util/error.h"
@@ -91,23 +92,23 @@ void run_replay(const ReplayOptions& o) {
 
 }  // namespace
 
-void add_replay(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("replay", "A stream, byte for byte, step by step at a steady pace");
+void add_replay(Command app) {
+  Command sub = app.command("replay", "A stream, byte for byte, step by step at a steady pace");
   auto o = std::make_shared<ReplayOptions>();
-  sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str();
-  add_output(*sub, o->output);
-  add_recover(*sub, o->recover);
-  sub->add_option("--interval-ms", o->interval_ms, "Time from one step to the next at speed 1")->capture_default_str();
-  sub->add_option("--speed", o->speed, "How many times as fast")->capture_default_str();
-  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
-  examples(*sub, {{"Twenty steps a second into the planner",
-                   "afore-trace synth --model gpt-oss-20b --steps 5 --tokens 512 > demand.jsonl\n"
-                   "afore-trace replay --interval-ms 50 demand.jsonl |\n"
-                   "  afore-plan --workers 4 > planned.jsonl"},
-                  {"The lines of a log, as fast as they can be read",
-                   "afore-trace record -o demand.afl demand.jsonl\n"
-                   "afore-trace replay --interval-ms 0 demand.afl > lines.jsonl"}});
-  sub->final_callback([o, &app] {
+  sub.option("FILE", o->file, "Stream, - is standard input").show_default();
+  add_output(sub, o->output);
+  add_recover(sub, o->recover);
+  sub.option("--interval-ms", o->interval_ms, "Time from one step to the next at speed 1").show_default();
+  sub.option("--speed", o->speed, "How many times as fast").show_default();
+  sub.integer("--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024).hide_default();
+  sub.examples({{"Twenty steps a second into the planner",
+                 "afore-trace synth --model gpt-oss-20b --steps 5 --tokens 512 > demand.jsonl\n"
+                 "afore-trace replay --interval-ms 50 demand.jsonl |\n"
+                 "  afore-plan --workers 4 > planned.jsonl"},
+                {"The lines of a log, as fast as they can be read",
+                 "afore-trace record -o demand.afl demand.jsonl\n"
+                 "afore-trace replay --interval-ms 0 demand.afl > lines.jsonl"}});
+  sub.on_run([o, app] {
     refuse_terminal_stdin(o->file, app);
     run_replay(*o);
   });

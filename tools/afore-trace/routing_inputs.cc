@@ -6,7 +6,7 @@
 #include <charconv>
 #include <numeric>
 
-#include "common/cli.h"
+#include "common/presets.h"
 #include "trace/preset_match.h"
 #include "util/error.h"
 #include "util/line_io.h"

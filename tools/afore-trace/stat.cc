@@ -8,6 +8,7 @@
 
 #include "charset.h"
 #include "commands.h"
+#include "common/cli.h"
 #include "common/record_stream.h"
 #include "json_object.h"
 #include "report/table.h"
@@ -185,25 +186,25 @@ void run_stat(const StatOptions& o) {
 
 }  // namespace
 
-void add_stat(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("stat", "Imbalance, hot experts and step-to-step reuse of a stream, by layer");
+void add_stat(Command app) {
+  Command sub = app.command("stat", "Imbalance, hot experts and step-to-step reuse of a stream, by layer");
   auto o = std::make_shared<StatOptions>();
-  sub->add_option("FILE", o->file, "Stream, - is standard input")->capture_default_str();
-  add_recover(*sub, o->recover);
-  add_choice(*sub, "--format", o->format, "Form of the output", {"table", "tsv", "json"});
-  sub->add_flag_callback(
+  sub.option("FILE", o->file, "Stream, - is standard input").show_default();
+  add_recover(sub, o->recover);
+  sub.choice("--format", o->format, "Form of the output", {"table", "tsv", "json"});
+  sub.flag(
       "--json", [o] { o->format = "json"; }, "The same as --format json: one object");
-  add_int(*sub, "--workers", o->workers, "FFN workers for balancedness (default: the header's, else 8)", 1, 1 << 20)
-      ->default_str("");
-  add_int(*sub, "--hot", o->hot, "Size of the hot set for reuse (default: the header's top_k, else 8)", 1, 1 << 20)
-      ->default_str("");
-  add_int(*sub, "--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024)->default_str("");
-  sub->add_flag("--include-warmup", o->include_warmup, "Count targets of phase warmup too");
-  examples(*sub, {{"Of a stream as it comes",
-                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
-                   "  tee demand.jsonl | afore-trace stat"},
-                  {"The same numbers for a program", "afore-trace stat --json demand.jsonl > stat.json"}});
-  sub->final_callback([o, &app] {
+  sub.integer("--workers", o->workers, "FFN workers for balancedness (default: the header's, else 8)", 1, 1 << 20)
+      .hide_default();
+  sub.integer("--hot", o->hot, "Size of the hot set for reuse (default: the header's top_k, else 8)", 1, 1 << 20)
+      .hide_default();
+  sub.integer("--top-k", o->top_k, "Experts per token, for streams without a header", 1, 1024).hide_default();
+  sub.flag("--include-warmup", o->include_warmup, "Count targets of phase warmup too");
+  sub.examples({{"Of a stream as it comes",
+                 "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 |\n"
+                 "  tee demand.jsonl | afore-trace stat"},
+                {"The same numbers for a program", "afore-trace stat --json demand.jsonl > stat.json"}});
+  sub.on_run([o, app] {
     refuse_terminal_stdin(o->file, app);
     run_stat(*o);
   });

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "common/cli.h"
+#include "common/parse.h"
 #include "util/error.h"
 #include "wire/wire.h"
 

@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "commands.h"
+#include "common/parse.h"
+#include "common/presets.h"
 #include "stream_out.h"
 #include "trace/count_sampler.h"
 #include "trace/popularity.h"
@@ -98,36 +100,34 @@ void run_synth(const SynthOptions& o) {
 
 }  // namespace
 
-void add_synth(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("synth", "Synthetic demand of a public model shape");
+void add_synth(Command app) {
+  Command sub = app.command("synth", "Synthetic demand of a public model shape");
   auto o = std::make_shared<SynthOptions>();
   constexpr std::int64_t kMaxSteps = std::int64_t{1} << 40;
-  sub->add_option("--model", o->model, "Preset of the model's shape")->required();
-  sub->add_option("--layers", o->layers, "Only these layers (absolute indices, like 1-3,7)");
-  add_int(*sub, "--steps", o->steps, "Steps after warm-up", 1, kMaxSteps);
-  add_int(*sub, "--warmup-steps", o->warmup_steps, "Steps before, of phase warmup", 0, kMaxSteps);
-  add_int(*sub, "--microbatches", o->microbatches, "Microbatches per step", 1, 1000);
-  add_int(*sub, "--tokens", o->tokens, "Tokens per microbatch and step", 1, std::int64_t{1} << 32)
-      ->required()
-      ->default_str("");
-  add_int(*sub, "--seed", o->seed, "Seed of everything drawn");
-  add_choice(*sub, "--popularity", o->popularity, "Shape of the experts' popularity", {"lognormal", "zipf"});
-  sub->add_option("--skew", o->skew, "Sigma of the log-popularity, or the exponent of the ranks")
-      ->capture_default_str();
-  sub->add_option("--drift", o->drift, "Popularity of a step has correlation 1 - DRIFT with the step before")
-      ->capture_default_str();
-  sub->add_option("--burst", o->burst,
-                  "Probability, per layer and step, that a random expert gets 8 times as popular for 8 to 32 steps")
-      ->capture_default_str();
-  sub->add_option("--switch", o->switches, "Popularity is drawn anew at these steps (after warm-up), like 50,100");
-  add_output(*sub, o->output);
-  examples(*sub, {{"A shape with 32 experts, three microbatches in flight",
-                   "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 \\\n"
-                   "  --microbatches 3 > demand.jsonl"},
-                  {"Popularity that is drawn anew at step 10, as a log",
-                   "afore-trace synth --model gpt-oss-20b --layers 0-3 --steps 20 --tokens 512 \\\n"
-                   "  --popularity zipf --skew 1.2 --switch 10 -o switch.afl"}});
-  sub->final_callback([o] { run_synth(*o); });
+  sub.option("--model", o->model, "Preset of the model's shape").required();
+  sub.option("--layers", o->layers, "Only these layers (absolute indices, like 1-3,7)");
+  sub.integer("--steps", o->steps, "Steps after warm-up", 1, kMaxSteps);
+  sub.integer("--warmup-steps", o->warmup_steps, "Steps before, of phase warmup", 0, kMaxSteps);
+  sub.integer("--microbatches", o->microbatches, "Microbatches per step", 1, 1000);
+  sub.integer("--tokens", o->tokens, "Tokens per microbatch and step", 1, std::int64_t{1} << 32)
+      .required()
+      .hide_default();
+  sub.integer("--seed", o->seed, "Seed of everything drawn");
+  sub.choice("--popularity", o->popularity, "Shape of the experts' popularity", {"lognormal", "zipf"});
+  sub.option("--skew", o->skew, "Sigma of the log-popularity, or the exponent of the ranks").show_default();
+  sub.option("--drift", o->drift, "Popularity of a step has correlation 1 - DRIFT with the step before").show_default();
+  sub.option("--burst", o->burst,
+             "Probability, per layer and step, that a random expert gets 8 times as popular for 8 to 32 steps")
+      .show_default();
+  sub.option("--switch", o->switches, "Popularity is drawn anew at these steps (after warm-up), like 50,100");
+  add_output(sub, o->output);
+  sub.examples({{"A shape with 32 experts, three microbatches in flight",
+                 "afore-trace synth --model gpt-oss-20b --steps 20 --tokens 512 \\\n"
+                 "  --microbatches 3 > demand.jsonl"},
+                {"Popularity that is drawn anew at step 10, as a log",
+                 "afore-trace synth --model gpt-oss-20b --layers 0-3 --steps 20 --tokens 512 \\\n"
+                 "  --popularity zipf --skew 1.2 --switch 10 -o switch.afl"}});
+  sub.on_run([o] { run_synth(*o); });
 }
 
 }  // namespace afore::cli

@@ -8,10 +8,12 @@
 #include <thread>
 
 #include "commands.h"
+#include "common/cli.h"
+#include "common/messages.h"
 #include "common/progress.h"
 #include "common/publish.h"
-#include "common/real.h"
 #include "common/record_stream.h"
+#include "common/signals.h"
 #include "json_object.h"
 #include "predict/model.h"
 #include "predict/projection.h"
@@ -171,56 +173,56 @@ void run_train(const TrainPredictorOptions& o) {
 
 }  // namespace
 
-void add_train_predictor(CLI::App& app) {
-  CLI::App* sub = app.add_subcommand("train-predictor", "Learn to tell the next layers' demand from recorded routing");
+void add_train_predictor(Command app) {
+  Command sub = app.command("train-predictor", "Learn to tell the next layers' demand from recorded routing");
   auto o = std::make_shared<TrainPredictorOptions>();
-  sub->add_option("STREAM", o->data.inputs,
-                  "Recorded streams with rows and routing, as FILE or NAME=FILE, where NAME is a domain")
-      ->required();
-  beside_stdout(sub->add_option("-o,--output", o->output, "The predictor")->type_name("FILE")->required());
-  sub->add_flag("--force", o->force, "Replace an existing file");
-  sub->add_flag("--json", o->json, "The accuracy as one object");
-  add_recover(*sub, o->data.recover);
+  sub.option("STREAM", o->data.inputs,
+             "Recorded streams with rows and routing, as FILE or NAME=FILE, where NAME is a domain")
+      .required();
+  sub.option("-o,--output", o->output, "The predictor").value_name("FILE").required().beside_stdout();
+  sub.flag("--force", o->force, "Replace an existing file");
+  sub.flag("--json", o->json, "The accuracy as one object");
+  add_recover(sub, o->data.recover);
   const std::string learning = "learning";
-  sub->add_option("--features", o->features,
-                  "Model folder whose embedding tells tokens apart (default: routing alone tells)")
-      ->type_name("DIR")
-      ->group(learning);
-  add_int(*sub, "--token-dims", o->token_dims, "Dimensions of a token's vector, with --features", 1, 4096)
-      ->group(learning);
-  add_int(*sub, "--hidden", o->data.hidden, "Units of each layer's network, a multiple of 16; 0: a linear one", 0, 4096)
-      ->group(learning);
-  add_int(*sub, "--window", o->data.window, "MoE layers before a layer whose routing it is told from", 0, 1024)
-      ->group(learning);
-  add_int(*sub, "--epochs", o->epochs, "Times that learning goes through its rows", 1, 10'000)->group(learning);
-  add_int(*sub, "--seed", o->seed, "Of everything drawn", 0, std::int64_t{1} << 53)->group(learning);
-  add_int(*sub, "--threads", o->threads,
-          "Threads to learn with; the predictor does not depend on it (default: one per core)", 1, 256)
-      ->default_str("")
-      ->group(learning);
+  sub.option("--features", o->features,
+             "Model folder whose embedding tells tokens apart (default: routing alone tells)")
+      .value_name("DIR")
+      .under(learning);
+  sub.integer("--token-dims", o->token_dims, "Dimensions of a token's vector, with --features", 1, 4096)
+      .under(learning);
+  sub.integer("--hidden", o->data.hidden, "Units of each layer's network, a multiple of 16; 0: a linear one", 0, 4096)
+      .under(learning);
+  sub.integer("--window", o->data.window, "MoE layers before a layer whose routing it is told from", 0, 1024)
+      .under(learning);
+  sub.integer("--epochs", o->epochs, "Times that learning goes through its rows", 1, 10'000).under(learning);
+  sub.integer("--seed", o->seed, "Of everything drawn", 0, std::int64_t{1} << 53).under(learning);
+  sub.integer("--threads", o->threads,
+              "Threads to learn with; the predictor does not depend on it (default: one per core)", 1, 256)
+      .hide_default()
+      .under(learning);
   const std::string testing = "testing";
-  CLI::Option* share = add_real(*sub, "--test-share", o->data.test_share,
-                                "Share of the requests that is kept apart to test with (default: 0.2)", 0.9);
-  share->group(testing);
-  sub->add_option("--test-domain", o->data.test_domain, "Test with all requests of this input instead")
-      ->type_name("NAME")
-      ->excludes(share)
-      ->group(testing);
-  examples(*sub, {{"A predictor of the bundled model",
-                   "model=${AFORE_DATA:-/usr/share/afore}/models/tiny\n"
-                   "afore-trace record --routing --workload math --steps 40 > routed.jsonl\n"
-                   "afore-trace train-predictor -q routed.jsonl -o tiny.predictor \\\n"
-                   "  --features $model --epochs 2 --hidden 16"},
-                  {"Of recorded routing alone, tested on a domain that it never saw",
-                   "from=${AFORE_DATA:-/usr/share/afore}/data/tiny-routing\n"
-                   "for name in math code; do\n"
-                   "  afore-trace import --from routing-ids $from/$name.ids.u8.zst \\\n"
-                   "    --meta $from/$name.index.json --rows -q --concurrent 16 --steps 40 \\\n"
-                   "    > $name.jsonl\n"
-                   "done\n"
-                   "afore-trace train-predictor -q math=math.jsonl code=code.jsonl \\\n"
-                   "  -o math.predictor --test-domain code --epochs 2 --hidden 16"}});
-  sub->final_callback([o] { run_train(*o); });
+  Option share = sub.real("--test-share", o->data.test_share,
+                          "Share of the requests that is kept apart to test with (default: 0.2)", 0.9);
+  share.under(testing);
+  sub.option("--test-domain", o->data.test_domain, "Test with all requests of this input instead")
+      .value_name("NAME")
+      .excludes(share)
+      .under(testing);
+  sub.examples({{"A predictor of the bundled model",
+                 "model=${AFORE_DATA:-/usr/share/afore}/models/tiny\n"
+                 "afore-trace record --routing --workload math --steps 40 > routed.jsonl\n"
+                 "afore-trace train-predictor -q routed.jsonl -o tiny.predictor \\\n"
+                 "  --features $model --epochs 2 --hidden 16"},
+                {"Of recorded routing alone, tested on a domain that it never saw",
+                 "from=${AFORE_DATA:-/usr/share/afore}/data/tiny-routing\n"
+                 "for name in math code; do\n"
+                 "  afore-trace import --from routing-ids $from/$name.ids.u8.zst \\\n"
+                 "    --meta $from/$name.index.json --rows -q --concurrent 16 --steps 40 \\\n"
+                 "    > $name.jsonl\n"
+                 "done\n"
+                 "afore-trace train-predictor -q math=math.jsonl code=code.jsonl \\\n"
+                 "  -o math.predictor --test-domain code --epochs 2 --hidden 16"}});
+  sub.on_run([o] { run_train(*o); });
 }
 
 }  // namespace afore::cli

@@ -1,7 +1,9 @@
 #include "common/cli.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -12,8 +14,10 @@
 #include <new>
 
 #include "common/cli_internal.h"
+#include "common/command_line.h"
 #include "common/messages.h"
 #include "common/publish.h"
+#include "common/signals.h"
 #include "util/error.h"
 
 namespace afore::cli {
@@ -89,36 +93,45 @@ void on_terminate() {
 }
 
 // -q works before and after a subcommand's name.
-void add_quiet(CLI::App& app) {
+void add_quiet(Command command) {
+  CLI::App& app = *command.get();
   if (app.get_option_no_throw("--quiet") == nullptr && app.get_option_no_throw("-q") == nullptr) {
-    app.add_flag("-q,--quiet", quiet(), "No warnings or notes on standard error");
+    command.flag("-q,--quiet", quiet(), "No warnings or notes on standard error");
   }
-  for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) add_quiet(*sub);
+  for (const Command sub : command.commands()) add_quiet(sub);
 }
 
-int run(CLI::App& app, int argc, char** argv, const std::function<void(CLI::App&)>& define) {
+// Of the command whose help was asked for.
+Command asked(Command app) {
+  const std::vector<Command> given = app.given_commands();
+  return given.empty() ? app : asked(given.front());
+}
+
+int run(CLI::App& app, int argc, char** argv, const std::function<void(Command)>& define) {
   app.set_version_flag("--version", producer(tool_name()), "Print name and version");
   app.set_help_flag("-h,--help", "Print this help");
-  app.formatter(help_formatter());
   app.option_defaults()->delimiter('\0');
-  add_choice_callback(app, "--print-completion", {"bash", "zsh", "fish"},
+  Command tool(&app);
+  add_choice_callback(tool, "--print-completion", {"bash", "zsh", "fish"},
                       [](const std::string& shell) { throw CompletionRequest{shell}; });
-  app.add_flag_callback("--print-man", [] { throw ManRequest{}; })->group("");
-  define(app);
-  add_quiet(app);
-  app.parse_complete_callback([&app] { refuse_values(app); });  // before the command's final_callback
+  tool.flag(
+          "--print-man", [] { throw ManRequest{}; }, "")
+      .under("");
+  define(tool);
+  add_quiet(tool);
+  app.parse_complete_callback([tool] { refuse_values(tool); });  // before the command's final_callback
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return print_out(app.help());
+    return print_out(help_text(asked(tool)));
   } catch (const CLI::CallForVersion&) {
     return print_out(producer(tool_name()) + "\n");
   } catch (const CompletionRequest& request) {
-    return print_out(completion_script(app, tool_name(), request.shell));
+    return print_out(completion_script(tool, tool_name(), request.shell));
   } catch (const ManRequest&) {
-    return print_out(man_page(app, tool_name()));
+    return print_out(man_page(tool, tool_name()));
   } catch (const CLI::ParseError& error) {
-    const UsageMessage usage = usage_message(app, error);
+    const UsageMessage usage = usage_message(tool, error);
     return fail(exit_code(ErrorKind::usage), usage.message, usage.hint);
   }
   const int signal = caught_signal();
@@ -126,7 +139,7 @@ int run(CLI::App& app, int argc, char** argv, const std::function<void(CLI::App&
 }
 
 // Everything but a lack of memory, which passes through wherever it strikes, also while an error is being told.
-int run_and_tell(int argc, char** argv, const char* description, const std::function<void(CLI::App&)>& define) {
+int run_and_tell(int argc, char** argv, const char* description, const std::function<void(Command)>& define) {
   int code = 0;
   try {
     CLI::App app(description, tool_name());
@@ -156,7 +169,7 @@ int run_and_tell(int argc, char** argv, const char* description, const std::func
 }  // namespace
 
 int tool_main(int argc, char** argv, const char* name, const char* description,
-              const std::function<void(CLI::App& app)>& define) {
+              const std::function<void(Command app)>& define) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is a failed write, and told as one
   set_tool_name(name);
   std::signal(SIGPIPE, SIG_DFL);  // a parent may have left it ignored; then `| head` would not end us
@@ -168,5 +181,11 @@ int tool_main(int argc, char** argv, const char* name, const char* description,
 }
 
 std::string producer(const std::string& tool_name) { return tool_name + " " + AFORE_VERSION; }
+
+void refuse_terminal_stdin(const std::string& path, Command command) {
+  if ((path != "-" && !path.empty()) || isatty(STDIN_FILENO) == 0) return;
+  throw Error(ErrorKind::usage, "no input: standard input is a terminal",
+              fmt::format("pipe records in or name a file; \"{} --help\" shows how", full_name(command)));
+}
 
 }  // namespace afore::cli

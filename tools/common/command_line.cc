@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <unordered_map>
 
-#include "common/cli_internal.h"
+#include "common/parse.h"
 
 namespace afore::cli {
 
@@ -14,12 +15,10 @@ namespace {
 constexpr std::size_t kLongestValueName = 16;
 
 // By command, for as long as the program's only command line lives.
-std::unordered_map<const CLI::App*, std::vector<Example>>& all_examples() {
-  static std::unordered_map<const CLI::App*, std::vector<Example>> examples;
+std::unordered_map<CLI::App*, std::vector<Example>>& all_examples() {
+  static std::unordered_map<CLI::App*, std::vector<Example>> examples;
   return examples;
 }
-
-bool shown(const CLI::Option& option) { return !option.get_group().empty(); }
 
 std::string joined(const std::vector<std::string>& words, const char* with) {
   return fmt::format("{}", fmt::join(words, with));
@@ -27,41 +26,82 @@ std::string joined(const std::vector<std::string>& words, const char* with) {
 
 }  // namespace
 
-void examples(const CLI::App& app, std::vector<Example> list) { all_examples()[&app] = std::move(list); }
+void Command::examples(std::vector<Example> list) { all_examples()[app_] = std::move(list); }
 
-const std::vector<Example>& examples_of(const CLI::App& app) { return all_examples()[&app]; }
+const std::vector<Example>& examples_of(Command command) { return all_examples()[command.get()]; }
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  std::vector<const CLI::App*> commands;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!sub->get_group().empty()) commands.push_back(sub);
-  }
+std::string full_name(Command command) {
+  CLI::App* parent = command.get()->get_parent();
+  return parent == nullptr ? command.name() : full_name(Command(parent)) + " " + command.name();
+}
+
+std::string description_of(Command command) { return command.get()->get_description(); }
+
+std::string footer_of(Command command) { return command.get()->get_footer(); }
+
+bool is_tool(Command command) { return command.get()->get_parent() == nullptr; }
+
+bool command_is_required(Command command) { return command.get()->get_require_subcommand_min() > 0; }
+
+std::vector<Command> commands_of(Command command) {
+  std::vector<Command> commands = command.commands();
+  std::erase_if(commands, [](const Command& sub) { return sub.get()->get_group().empty(); });
   return commands;
 }
 
-std::vector<const CLI::Option*> options_of(const CLI::App& app) {
-  std::vector<const CLI::Option*> options;
-  for (const CLI::Option* option : app.get_options()) {
-    if (shown(*option) && option->nonpositional()) options.push_back(option);
-  }
+std::vector<Option> options_of(Command command) {
+  std::vector<Option> options = command.options();
+  std::erase_if(options, [](const Option& option) { return !shown(option) || !option.get()->nonpositional(); });
   return options;
 }
 
-std::vector<const CLI::Option*> arguments_of(const CLI::App& app) {
-  std::vector<const CLI::Option*> arguments;
-  for (const CLI::Option* option : app.get_options()) {
-    if (shown(*option) && !option->nonpositional()) arguments.push_back(option);
-  }
+std::vector<Option> arguments_of(Command command) {
+  std::vector<Option> arguments = command.options();
+  std::erase_if(arguments, [](const Option& option) { return !shown(option) || option.get()->nonpositional(); });
   return arguments;
 }
 
-bool takes_value(const CLI::Option& option) { return option.get_expected_max() > 0; }
+std::string summary(Command command) {
+  const std::vector<std::string> parts = paragraphs(description_of(command));
+  if (parts.empty()) return "";
+  const std::string& text = parts.front();
+  const std::size_t end = text.find(". ");
+  std::string sentence = text.substr(0, end == std::string::npos ? text.size() : end);
+  if (!sentence.empty() && sentence.back() == '.') sentence.pop_back();
+  return sentence;
+}
 
-std::vector<std::string> spellings(const CLI::Option& option) {
+std::string description_of(Option option) { return option.get()->get_description(); }
+
+bool shown(Option option) { return !option.get()->get_group().empty(); }
+
+bool takes_value(Option option) { return option.get()->get_expected_max() > 0; }
+
+std::vector<std::string> values_of(Option option) { return option.get()->results(); }
+
+std::vector<std::string> short_names(Option option) { return option.get()->get_snames(); }
+
+std::vector<std::string> long_names(Option option) { return option.get()->get_lnames(); }
+
+std::vector<std::string> spellings(Option option) {
   std::vector<std::string> names;
-  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  for (const std::string& name : short_names(option)) names.push_back("-" + name);
+  for (const std::string& name : long_names(option)) names.push_back("--" + name);
   return names;
+}
+
+// From its type name "{a,b}".
+std::vector<std::string> choices_of(Option option) {
+  const std::string type = option.get()->get_type_name();
+  const auto open = type.find('{'), close = type.rfind('}');
+  if (open == std::string::npos || close == std::string::npos || close < open) return {};
+  return split(type.substr(open + 1, close - open - 1), ',');
+}
+
+std::string head_of(Option option) {
+  static constexpr const char* kUngrouped = "Options";  // CLI11's word for it
+  const std::string& group = option.get()->get_group();
+  return group == kUngrouped ? "" : group;
 }
 
 // What a value is called where its type does not say.
@@ -76,24 +116,25 @@ static const char* value_of_flag(const std::string& name) {
   return found == kNames.end() ? "VALUE" : found->second;
 }
 
-std::string value_name(const CLI::Option& option) {
+std::string value_name(Option option) {
   if (!takes_value(option)) return "";
   const std::string choices = joined(choices_of(option), "|");
   if (!choices.empty()) return choices.size() <= kLongestValueName ? choices : "NAME";
-  std::string type = option.get_type_name();
+  std::string type = option.get()->get_type_name();
   type = type.substr(0, type.find(':'));  // CLI11's checks add their own words
   if (type == "FLOAT" || type == "INT" || type == "UINT") return "N";
   if (!type.empty() && type != "TEXT") return type;
-  return option.get_lnames().empty() ? "VALUE" : value_of_flag(option.get_lnames().front());
+  const std::vector<std::string> names = long_names(option);
+  return names.empty() ? "VALUE" : value_of_flag(names.front());
 }
 
-std::string option_text(const CLI::Option& option) {
-  std::string text = joined(paragraphs(option.get_description()), " ");
+std::string option_text(Option option) {
+  std::string text = joined(paragraphs(description_of(option)), " ");
   const std::vector<std::string> choices = choices_of(option);
   if (value_name(option) == "NAME" && !choices.empty()) text += ": " + joined(choices, ", ");
-  if (option.get_required()) return text + " [required]";
+  if (option.get()->get_required()) return text + " [required]";
   // "-" as a default says nothing that the help of a stream does not say.
-  const std::string usual = option.get_default_str();
+  const std::string usual = option.get()->get_default_str();
   return usual.empty() || usual == "-" || usual == "[]" ? text : fmt::format("{} [default: {}]", text, usual);
 }
 
@@ -113,14 +154,14 @@ std::vector<std::string> paragraphs(const std::string& text) {
   return parts;
 }
 
-std::string usage_line(const CLI::App& app) {
-  std::string text = full_name(app) + " [OPTIONS]";
-  for (const CLI::Option* argument : arguments_of(app)) {
-    const std::string name = argument->get_name() + (argument->get_expected_max() > 1 ? "..." : "");
-    text += argument->get_required() ? " " + name : " [" + name + "]";
+std::string usage_line(Command command) {
+  std::string text = full_name(command) + " [OPTIONS]";
+  for (const Option argument : arguments_of(command)) {
+    const std::string name = argument.name() + (argument.get()->get_expected_max() > 1 ? "..." : "");
+    text += argument.get()->get_required() ? " " + name : " [" + name + "]";
   }
-  if (commands_of(app).empty()) return text;
-  return text + (app.get_require_subcommand_min() > 0 ? " COMMAND" : " [COMMAND]");
+  if (commands_of(command).empty()) return text;
+  return text + (command_is_required(command) ? " COMMAND" : " [COMMAND]");
 }
 
 std::vector<std::pair<std::string, std::string>> exit_statuses() {

@@ -10,14 +10,7 @@ namespace afore::cli {
 
 namespace {
 
-bool has_positional(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) return true;
-  }
-  return false;
-}
-
-std::string help_line(const CLI::Option& option) { return one_line(option.get_description()); }
+std::string help_line(Option option) { return one_line(description_of(option)); }
 
 std::string escape(const std::string& text, const std::string& special) {
   std::string out;
@@ -29,8 +22,8 @@ std::string escape(const std::string& text, const std::string& special) {
 }
 
 // A word that is safe as part of a shell function's name: "afore-trace import" -> "_afore_trace_import".
-std::string function_name(const CLI::App& app) {
-  std::string name = "_" + full_name(app);
+std::string function_name(Command command) {
+  std::string name = fmt::format("_{}", full_name(command));
   for (char& c : name) {
     if (c == '-' || c == ' ') c = '_';
   }
@@ -43,13 +36,13 @@ struct BashTables {
   std::string opens, values, words;
 };
 
-void bash_walk(const CLI::App& app, const std::string& path, BashTables& tables) {
+void bash_walk(Command command, const std::string& path, BashTables& tables) {
   std::vector<std::string> words, any_value;
-  for (const CLI::Option* option : options_of(app)) {
-    const std::vector<std::string> names = spellings(*option);
+  for (const Option option : options_of(command)) {
+    const std::vector<std::string> names = spellings(option);
     words.insert(words.end(), names.begin(), names.end());
-    if (!takes_value(*option)) continue;
-    const std::vector<std::string> choices = choices_of(*option);
+    if (!takes_value(option)) continue;
+    const std::vector<std::string> choices = choices_of(option);
     std::vector<std::string> patterns;
     for (const std::string& name : names) patterns.push_back(fmt::format("'{}:{}'", path, name));
     if (choices.empty()) {
@@ -59,22 +52,22 @@ void bash_walk(const CLI::App& app, const std::string& path, BashTables& tables)
     }
   }
   if (!any_value.empty()) tables.values += fmt::format("    {}) ;;\n", fmt::join(any_value, " | "));
-  for (const CLI::App* sub : commands_of(app)) {
-    words.push_back(sub->get_name());
-    const std::string sub_path = path.empty() ? sub->get_name() : path + "/" + sub->get_name();
-    tables.opens += fmt::format("      '{}:{}') path='{}' ;;\n", path, sub->get_name(), sub_path);
+  for (const Command sub : commands_of(command)) {
+    words.push_back(sub.name());
+    const std::string sub_path = path.empty() ? sub.name() : path + "/" + sub.name();
+    tables.opens += fmt::format("      '{}:{}') path='{}' ;;\n", path, sub.name(), sub_path);
   }
   tables.words += fmt::format("        '{}') words='{}' ;;\n", path, fmt::join(words, " "));
-  for (const CLI::App* sub : commands_of(app)) {
-    bash_walk(*sub, path.empty() ? sub->get_name() : path + "/" + sub->get_name(), tables);
+  for (const Command sub : commands_of(command)) {
+    bash_walk(sub, path.empty() ? sub.name() : path + "/" + sub.name(), tables);
   }
 }
 
 // Without matching words bash falls back to file names (-o default).
-std::string bash_script(const CLI::App& app, const std::string& tool) {
+std::string bash_script(Command command, const std::string& tool) {
   BashTables tables;
-  bash_walk(app, "", tables);
-  const std::string function = function_name(app);
+  bash_walk(command, "", tables);
+  const std::string function = function_name(command);
   std::string opens;
   if (!tables.opens.empty()) {
     opens = "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case \"$path:$word\" in\n" + tables.opens +
@@ -95,7 +88,7 @@ std::string bash_script(const CLI::App& app, const std::string& tool) {
 
 // --- zsh: one function a command, on _arguments.
 
-std::string zsh_option(const CLI::Option& option) {
+std::string zsh_option(Option option) {
   const std::vector<std::string> names = spellings(option);
   std::string value;
   if (takes_value(option)) {
@@ -113,66 +106,67 @@ std::string zsh_option(const CLI::Option& option) {
   return out;
 }
 
-std::string zsh_functions(const CLI::App& app) {
-  const std::string function = function_name(app);
-  const std::vector<const CLI::App*> commands = commands_of(app);
-  std::string nested, list, branches, arguments;
-  for (const CLI::Option* option : options_of(app)) arguments += zsh_option(*option);
-  for (const CLI::App* sub : commands) {
-    nested += zsh_functions(*sub);
-    std::string text = summary(*sub);
+std::string zsh_functions(Command command) {
+  const std::string function = function_name(command);
+  const std::vector<Command> commands = commands_of(command);
+  const bool has_arguments = !arguments_of(command).empty();
+  std::string nested, list, branches, options;
+  for (const Option option : options_of(command)) options += zsh_option(option);
+  for (const Command sub : commands) {
+    nested += zsh_functions(sub);
+    std::string text = summary(sub);
     for (std::size_t at = 0; (at = text.find('\'', at)) != std::string::npos; at += 4) text.replace(at, 1, "'\\''");
-    list += fmt::format("    '{}:{}'\n", sub->get_name(), text);
-    branches += fmt::format("    {}) {} ;;\n", sub->get_name(), function_name(*sub));
+    list += fmt::format("    '{}:{}'\n", sub.name(), text);
+    branches += fmt::format("    {}) {} ;;\n", sub.name(), function_name(sub));
   }
   if (commands.empty()) {
-    const std::string rest = has_positional(app) ? "    '*:file:_files'\n" : "    && return\n";
-    return nested + function + "() {\n  _arguments -s -S \\\n" + arguments + rest + "}\n";
+    const std::string rest = has_arguments ? "    '*:file:_files'\n" : "    && return\n";
+    return nested + function + "() {\n  _arguments -s -S \\\n" + options + rest + "}\n";
   }
   return nested + function + "_commands() {\n  local -a commands=(\n" + list + "  )\n  _describe command commands\n" +
-         (has_positional(app) ? "  _files\n" : "") + "}\n" + function +
+         (has_arguments ? "  _files\n" : "") + "}\n" + function +
          "() {\n  local curcontext=$curcontext state line\n  typeset -A opt_args\n  _arguments -C -s -S \\\n" +
-         arguments + "    '1:command:" + function + "_commands' \\\n    '*::argument:->argument'\n" +
+         options + "    '1:command:" + function + "_commands' \\\n    '*::argument:->argument'\n" +
          "  [[ $state == argument ]] || return\n  case $line[1] in\n" + branches + "  esac\n}\n";
 }
 
 // --- fish: one line an option.
 
-std::string fish_quote(const std::string& text) { return "'" + escape(text, "\\'") + "'"; }
+std::string fish_quote(const std::string& text) { return fmt::format("'{}'", escape(text, "\\'")); }
 
-void fish_walk(const CLI::App& app, const std::string& tool, std::string& out) {
+void fish_walk(Command command, const std::string& tool, std::string& out) {
   std::vector<std::string> names;
-  for (const CLI::App* sub : commands_of(app)) names.push_back(sub->get_name());
-  std::string here = app.get_parent() == nullptr ? "" : "__fish_seen_subcommand_from " + app.get_name();
+  for (const Command sub : commands_of(command)) names.push_back(sub.name());
+  std::string here = is_tool(command) ? "" : "__fish_seen_subcommand_from " + command.name();
   if (!names.empty()) {
     here += fmt::format("{}not __fish_seen_subcommand_from {}", here.empty() ? "" : "; and ", fmt::join(names, " "));
   }
   const std::string condition = here.empty() ? "" : " -n " + fish_quote(here);
-  for (const CLI::Option* option : options_of(app)) {
+  for (const Option option : options_of(command)) {
     std::string line = "complete -c " + tool + condition;
-    for (const std::string& name : option->get_snames()) line += " -s " + name;
-    for (const std::string& name : option->get_lnames()) line += " -l " + name;
-    if (takes_value(*option)) {
-      const std::vector<std::string> choices = choices_of(*option);
+    for (const std::string& name : short_names(option)) line += " -s " + name;
+    for (const std::string& name : long_names(option)) line += " -l " + name;
+    if (takes_value(option)) {
+      const std::vector<std::string> choices = choices_of(option);
       line +=
           choices.empty() ? " -r" : fmt::format(" -x -a {}", fish_quote(fmt::format("{}", fmt::join(choices, " "))));
     }
-    out += line + " -d " + fish_quote(help_line(*option)) + "\n";
+    out += line + " -d " + fish_quote(help_line(option)) + "\n";
   }
-  for (const CLI::App* sub : commands_of(app)) {
-    out += fmt::format("complete -c {}{} -a {} -d {}\n", tool, condition, sub->get_name(), fish_quote(summary(*sub)));
-    fish_walk(*sub, tool, out);
+  for (const Command sub : commands_of(command)) {
+    out += fmt::format("complete -c {}{} -a {} -d {}\n", tool, condition, sub.name(), fish_quote(summary(sub)));
+    fish_walk(sub, tool, out);
   }
 }
 
 }  // namespace
 
-std::string completion_script(const CLI::App& app, const std::string& tool, const std::string& shell) {
-  if (shell == "bash") return bash_script(app, tool);
-  if (shell == "zsh") return zsh_functions(app);
+std::string completion_script(Command command, const std::string& tool, const std::string& shell) {
+  if (shell == "bash") return bash_script(command, tool);
+  if (shell == "zsh") return zsh_functions(command);
   AFORE_CHECK(shell == "fish", "an unknown shell passed the choice check");
   std::string out;
-  fish_walk(app, tool, out);
+  fish_walk(command, tool, out);
   return out;
 }
 

@@ -32,7 +32,7 @@ std::string wrapped(const std::string& text, std::size_t from, std::size_t width
     if (end > begin) {
       const std::string word = text.substr(begin, end - begin);
       if (column > from && column + 1 + word.size() > width) {
-        out += "\n" + std::string(from, ' ');
+        out.append("\n").append(from, ' ');
         column = from;
       } else if (column > from) {
         out += ' ';
@@ -54,8 +54,8 @@ std::string row(const std::string& label, const std::string& text, std::size_t w
 }
 
 // "  -o, --output FILE"; options without a short name stand below the long ones.
-std::string label_of(const CLI::Option& option) {
-  std::string label = option.get_snames().empty() ? "      " : "  ";
+std::string label_of(Option option) {
+  std::string label = short_names(option).empty() ? "      " : "  ";
   bool first = true;
   for (const std::string& name : spellings(option)) {
     label += (first ? "" : ", ") + name;
@@ -67,13 +67,14 @@ std::string label_of(const CLI::Option& option) {
 
 std::string prose(const std::string& text, std::size_t width) {
   std::string out;
-  for (const std::string& paragraph : paragraphs(text)) out += (out.empty() ? "" : "\n") + wrapped(paragraph, 0, width);
+  for (const std::string& paragraph : paragraphs(text))
+    out.append(out.empty() ? "" : "\n").append(wrapped(paragraph, 0, width));
   return out;
 }
 
-std::string examples_text(const CLI::App& app) {
+std::string examples_text(Command command) {
   std::string out;
-  for (const Example& example : examples_of(app)) {
+  for (const Example& example : examples_of(command)) {
     out += fmt::format("{}  # {}\n  ", out.empty() ? "\nExamples:\n" : "\n", example.shows);
     for (const char c : std::string(example.command)) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
     out += '\n';
@@ -81,45 +82,28 @@ std::string examples_text(const CLI::App& app) {
   return out;
 }
 
-class Formatter : public CLI::FormatterBase {
- public:
-  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override { return help_text(*app); }
-};
-
 }  // namespace
 
-std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<Formatter>(); }
-
-std::string help_text(const CLI::App& app) {
+std::string help_text(Command command) {
   const std::size_t columns = width();
-  std::string out = prose(app.get_description(), columns) + "\n" + wrapped("Usage: " + usage_line(app), 0, columns);
-  const std::vector<const CLI::App*> commands = commands_of(app);
+  std::string out =
+      prose(description_of(command), columns) + "\n" + wrapped("Usage: " + usage_line(command), 0, columns);
+  const std::vector<Command> commands = commands_of(command);
   if (!commands.empty()) out += "\nCommands:\n";
-  for (const CLI::App* sub : commands) out += row("  " + sub->get_name(), summary(*sub), columns);
-  const std::vector<const CLI::Option*> arguments = arguments_of(app);
+  for (const Command sub : commands) out += row("  " + sub.name(), summary(sub), columns);
+  const std::vector<Option> arguments = arguments_of(command);
   if (!arguments.empty()) out += "\nArguments:\n";
-  for (const CLI::Option* argument : arguments)
-    out += row("  " + argument->get_name(), option_text(*argument), columns);
-  for (const OptionGroup& group : option_groups(app)) {
+  for (const Option argument : arguments) out += row("  " + argument.name(), option_text(argument), columns);
+  for (const OptionGroup& group : option_groups(command)) {
     out += "\n" + group.title + ":\n";
-    for (const CLI::Option* option : group.options) out += row(label_of(*option), option_text(*option), columns);
+    for (const Option option : group.options) out += row(label_of(option), option_text(option), columns);
   }
-  if (!app.get_footer().empty()) out += "\n" + prose(app.get_footer(), columns);
-  out += examples_text(app);
+  if (!footer_of(command).empty()) out.append("\n").append(prose(footer_of(command), columns));
+  out += examples_text(command);
   if (!commands.empty())
-    out += fmt::format("\n\"{} COMMAND --help\" tells more, \"man {}\" everything.\n", full_name(app), full_name(app));
+    out += fmt::format("\n\"{} COMMAND --help\" tells more, \"man {}\" everything.\n", full_name(command),
+                       full_name(command));
   return out;
-}
-
-// The first sentence: what fits beside a name.
-std::string summary(const CLI::App& app) {
-  const std::vector<std::string> parts = paragraphs(app.get_description());
-  if (parts.empty()) return "";
-  const std::string& text = parts.front();
-  const std::size_t end = text.find(". ");
-  std::string sentence = text.substr(0, end == std::string::npos ? text.size() : end);
-  if (!sentence.empty() && sentence.back() == '.') sentence.pop_back();
-  return sentence;
 }
 
 }  // namespace afore::cli

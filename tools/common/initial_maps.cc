@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/messages.h"
 #include "common/planning.h"
 #include "common/record_stream.h"
 #include "core/assignment.h"

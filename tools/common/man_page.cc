@@ -49,54 +49,54 @@ std::string prose(const std::string& text) {
 
 std::string entry(const std::string& label, const std::string& text) { return ".TP\n" + label + "\n" + line(text); }
 
-std::string option_label(const CLI::Option& option) {
+std::string option_label(Option option) {
   std::string label;
   for (const std::string& name : spellings(option)) label += (label.empty() ? "\\fB" : ", \\fB") + roff(name) + "\\fR";
   const std::string value = value_name(option);
   return value.empty() ? label : label + " \\fI" + roff(value) + "\\fR";
 }
 
-std::string arguments(const CLI::App& app) {
+std::string arguments(Command command) {
   std::string out;
-  for (const CLI::Option* argument : arguments_of(app))
-    out += entry("\\fI" + roff(argument->get_name()) + "\\fR", option_text(*argument));
+  for (const Option argument : arguments_of(command))
+    out += entry("\\fI" + roff(argument.name()) + "\\fR", option_text(argument));
   return out;
 }
 
-std::string options(const CLI::App& app, const char* head) {
+std::string options(Command command, const char* head) {
   std::string out;
-  for (const OptionGroup& group : option_groups(app)) {
+  for (const OptionGroup& group : option_groups(command)) {
     out += fmt::format(fmt::runtime(head), roff(group.title));
-    for (const CLI::Option* option : group.options) out += entry(option_label(*option), option_text(*option));
+    for (const Option option : group.options) out += entry(option_label(option), option_text(option));
   }
   return out;
 }
 
-std::string examples(const CLI::App& app) {
+std::string examples(Command command) {
   std::string out;
-  for (const Example& example : examples_of(app)) {
+  for (const Example& example : examples_of(command)) {
     out += out.empty() ? "" : ".PP\n";
     out += line(std::string(example.shows) + ":") + ".PP\n.RS 4\n.nf\n";
-    std::string command;
+    std::string text;
     for (const char c : std::string(example.command) + "\n") {
       if (c != '\n') {
-        command += c;
+        text += c;
         continue;
       }
-      out += line(command);
-      command.clear();
+      out += line(text);
+      text.clear();
     }
     out += ".fi\n.RE\n";
   }
   return out;
 }
 
-std::string command_section(const CLI::App& app) {
+std::string command_section(Command command) {
   std::string out =
-      ".SS " + roff(app.get_name()) + "\n.B " + roff(usage_line(app)) + "\n.PP\n" + prose(app.get_description());
-  out += arguments(app) + options(app, ".PP\n\\fI{}\\fR\n");
-  if (!app.get_footer().empty()) out += ".PP\n" + prose(app.get_footer());
-  const std::string shown = examples(app);
+      ".SS " + roff(command.name()) + "\n.B " + roff(usage_line(command)) + "\n.PP\n" + prose(description_of(command));
+  out += arguments(command) + options(command, ".PP\n\\fI{}\\fR\n");
+  if (!footer_of(command).empty()) out += ".PP\n" + prose(footer_of(command));
+  const std::string shown = examples(command);
   return shown.empty() ? out : out + ".PP\n\\fIExamples\\fR\n.PP\n" + shown;
 }
 
@@ -131,21 +131,21 @@ std::string see_also(const std::string& tool) {
 
 }  // namespace
 
-std::string man_page(const CLI::App& app, const std::string& tool) {
+std::string man_page(Command app, const std::string& tool) {
   std::string upper = tool;
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   std::string out = fmt::format(".\\\" Made by {} --print-man; edit the tool, not this page.\n", tool);
   out += fmt::format(".TH {} 1 {} \"afore {}\" \"AFORE manual\"\n", roff(upper), kDate, AFORE_VERSION);
   out += fmt::format(".SH NAME\n{} \\- {}", roff(tool), line(lower_first(summary(app))));
   out += ".SH SYNOPSIS\n.nf\n";
-  const std::vector<const CLI::App*> commands = commands_of(app);
-  if (app.get_require_subcommand_min() == 0) out += line(usage_line(app));
-  for (const CLI::App* sub : commands) out += line(usage_line(*sub));
-  out += ".fi\n.SH DESCRIPTION\n" + prose(app.get_description());
+  const std::vector<Command> commands = commands_of(app);
+  if (!command_is_required(app)) out += line(usage_line(app));
+  for (const Command sub : commands) out += line(usage_line(sub));
+  out += ".fi\n.SH DESCRIPTION\n" + prose(description_of(app));
   out += ".PP\nData goes to standard output and words to standard error.\n\\- as a file is standard input or output.\n";
-  if (!app.get_footer().empty()) out += ".PP\n" + prose(app.get_footer());
+  if (!footer_of(app).empty()) out += ".PP\n" + prose(footer_of(app));
   if (!commands.empty()) out += ".SH COMMANDS\n";
-  for (const CLI::App* sub : commands) out += command_section(*sub);
+  for (const Command sub : commands) out += command_section(sub);
   out += ".SH OPTIONS\n" + arguments(app) + options(app, ".SS {}\n");
   if (const std::string shown = examples(app); !shown.empty()) out += ".SH EXAMPLES\n" + shown;
   out += ".SH EXIT STATUS\n";

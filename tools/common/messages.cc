@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/cli.h"
 #include "common/progress.h"
 
 namespace afore::cli {

@@ -17,4 +17,12 @@ bool colours_stderr();
 void say_line(const std::string& text);                          // "TOOL: TEXT"
 void say(const std::string& level, const std::string& message);  // "TOOL: LEVEL: MESSAGE"; error, warning, note or hint
 
+// Dropped under --quiet: what may be wrong, and what was done, for whoever reads along.
+void warn(const std::string& message);
+void note(const std::string& message);
+
+// With control characters as \x1B: names of files and values from the input may hold anything, and the terminal gets
+// none of it raw. Messages go through it by themselves.
+std::string printable(const std::string& text);
+
 }  // namespace afore::cli

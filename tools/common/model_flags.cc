@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "common/cli.h"
+#include "common/parse.h"
+#include "common/presets.h"
 #include "util/error.h"
 
 namespace afore::cli {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "common/cli.h"
 #include "common/data_files.h"
 #include "util/error.h"
 
@@ -55,16 +54,16 @@ nn::Model made_up(const ModelSourceFlags& flags) {
 
 }  // namespace
 
-void add_model_source_flags(CLI::App& app, ModelSourceFlags& flags) {
-  app.add_option("--model", flags.model,
-                 "Folder with config.json, safetensors and tokenizer.json (default: the "
-                 "bundled one)")
-      ->type_name("DIR");
-  app.add_option("--weights", flags.weights,
-                 "random:NAME: made-up weights of a model's sizes (glm-4.5-air, qwen3-30b-a3b, or a folder with "
-                 "config.json), to measure without a download")
-      ->type_name("random:NAME");
-  add_int(app, "--layers", flags.layers, "Made-up weights: the first N layers alone", 1, 100'000);
+void add_model_source_flags(Command app, ModelSourceFlags& flags) {
+  app.option("--model", flags.model,
+             "Folder with config.json, safetensors and tokenizer.json (default: the "
+             "bundled one)")
+      .value_name("DIR");
+  app.option("--weights", flags.weights,
+             "random:NAME: made-up weights of a model's sizes (glm-4.5-air, qwen3-30b-a3b, or a folder with "
+             "config.json), to measure without a download")
+      .value_name("random:NAME");
+  app.integer("--layers", flags.layers, "Made-up weights: the first N layers alone", 1, 100'000);
 }
 
 fs::path tokenizer_folder(const ModelSourceFlags& flags) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "common/options.h"
 #include "core/model_spec.h"
 #include "host/model_runner.h"
 
@@ -20,7 +21,7 @@ struct ModelSourceFlags {
   std::int64_t layers = kAbsent, seed = 0;
 };
 
-void add_model_source_flags(CLI::App& app, ModelSourceFlags& flags);
+void add_model_source_flags(Command app, ModelSourceFlags& flags);
 
 // Error{usage} for flags that contradict each other; otherwise as nn::open_model(). Made-up models speak with the
 // bundled model's tokenizer.

@@ -15,7 +15,7 @@ struct Head {
   std::string_view flags;  // long names, each between spaces
 };
 
-// In the order of the help. Commands name further heads of their own with CLI11's group().
+// In the order of the help. Commands name further heads of their own with under().
 constexpr Head kHeads[] = {
     {"Input and output",
      " from output recover format json json_file only summary summaries timing timeline record force allow-drop report "
@@ -41,15 +41,13 @@ constexpr Head kHeads[] = {
     {"Execution", " host device sm-partitions isa threads combine max-concurrency deadline-s timeout "},
 };
 constexpr std::string_view kOthers = "Other options", kGeneral = "General";
-constexpr std::string_view kUngrouped = "Options";  // CLI11's word for it
 
-std::string head_of(const CLI::Option& option) {
-  std::string group = option.get_group();
-  if (group != kUngrouped) {
-    group[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(group[0])));
-    return group;
+std::string title_of(Option option) {
+  if (std::string head = head_of(option); !head.empty()) {
+    head[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(head[0])));
+    return head;
   }
-  for (const std::string& name : option.get_lnames()) {
+  for (const std::string& name : long_names(option)) {
     if (name == "help" || name == "version" || name == "quiet") return std::string(kGeneral);
     const std::string word = " " + name + " ";
     for (const Head& head : kHeads) {
@@ -71,10 +69,10 @@ std::size_t rank_of(const std::string& title) {
 
 }  // namespace
 
-std::vector<OptionGroup> option_groups(const CLI::App& app) {
+std::vector<OptionGroup> option_groups(Command command) {
   std::vector<OptionGroup> groups;
-  for (const CLI::Option* option : options_of(app)) {
-    const std::string title = head_of(*option);
+  for (const Option option : options_of(command)) {
+    const std::string title = title_of(option);
     auto at = std::find_if(groups.begin(), groups.end(), [&](const OptionGroup& g) { return g.title == title; });
     if (at == groups.end()) at = groups.insert(groups.end(), {title, {}});
     at->options.push_back(option);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "common/messages.h"
+#include "common/parse.h"
+#include "common/presets.h"
 #include "common/worker_traits.h"
 #include "placement/registry.h"
 #include "util/error.h"
@@ -54,72 +57,72 @@ std::vector<std::string> record_kinds() {
           "placement", "plan",     "observed", "operation", "membership", "completion", "summary"};
 }
 
-void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy) {
+void add_planning_flags(Command app, PlanningFlags& flags, bool with_policy) {
   if (with_policy) {
     std::vector<std::string> names;
     for (const placement::PolicyInfo& policy : placement::policies()) names.emplace_back(policy.name);
-    add_choice(app, "--policy", flags.policy, "Placement policy (docs/policies.md)", names);
+    app.choice("--policy", flags.policy, "Placement policy (docs/policies.md)", names);
   }
-  add_choice(app, "--split", flags.split,
-             "Tokens over the replicas of another system's policy: its own way, or exactly", {"own", "exact"});
-  add_choice(app, "--demand-source", flags.demand_source,
+  app.choice("--split", flags.split, "Tokens over the replicas of another system's policy: its own way, or exactly",
+             {"own", "exact"});
+  app.choice("--demand-source", flags.demand_source,
              "What a target is planned from: its own demand, its last step, a window of steps, or what is predicted of "
              "it (default: prefetch; of director prediction)",
              {"prefetch", "last_step", "window", "prediction"});
-  add_int(app, "--layers-ahead", flags.layers_ahead,
-          "MoE layers ahead of a target that copies by predictions are for (joined, and source prediction)", 1, 1'000);
-  add_choice(app, "--objective", flags.objective, "Minimise the largest predicted time, or the largest tile load",
+  app.integer("--layers-ahead", flags.layers_ahead,
+              "MoE layers ahead of a target that copies by predictions are for (joined, and source prediction)", 1,
+              1'000);
+  app.choice("--objective", flags.objective, "Minimise the largest predicted time, or the largest tile load",
              {"time", "tiles"});
-  add_int(app, "--workers", flags.workers, "FFN workers", 1, 100'000);
-  app.add_option("--worker", flags.worker_specs,
-                 "What sets an FFN worker apart, as 3:slow=1.5,link=0.5,drain: a factor on its FFN times, its share of "
-                 "the copy rate, drain: no copies to it, and work only of experts that stand nowhere else; repeatable")
-      ->type_name("SPEC")
-      ->allow_extra_args(false);
-  app.add_option("--pin-experts", flags.pin_experts, "Experts that are never copied, as 0,5-7")->type_name("LIST");
-  add_int(app, "--slots", flags.slots, "Redundant expert slots per FFN worker and layer (default 2)", 0, 10'000);
-  add_int(app, "--tile-tokens", flags.tile_tokens, "Rows of a grouped-GEMM tile (default 64)", 1, 1 << 20);
-  add_int(app, "--attention-workers", flags.attention_workers, "Attention workers (default: as many as FFN workers)", 1,
-          100'000);
-  add_int(app, "--microbatches", flags.microbatches,
-          "Microbatches in flight, where the header does not say (default 1)", 1, 1'000);
-  add_int(app, "--top-k", flags.top_k, "Experts per token, where the header does not say", 1, 4'096);
-  app.add_option("--model", flags.model, "Preset with the sizes a header lacks");
-  app.add_option(
+  app.integer("--workers", flags.workers, "FFN workers", 1, 100'000);
+  app.option("--worker", flags.worker_specs,
+             "What sets an FFN worker apart, as 3:slow=1.5,link=0.5,drain: a factor on its FFN times, its share of "
+             "the copy rate, drain: no copies to it, and work only of experts that stand nowhere else; repeatable")
+      .value_name("SPEC")
+      .one_value();
+  app.option("--pin-experts", flags.pin_experts, "Experts that are never copied, as 0,5-7").value_name("LIST");
+  app.integer("--slots", flags.slots, "Redundant expert slots per FFN worker and layer (default 2)", 0, 10'000);
+  app.integer("--tile-tokens", flags.tile_tokens, "Rows of a grouped-GEMM tile (default 64)", 1, 1 << 20);
+  app.integer("--attention-workers", flags.attention_workers, "Attention workers (default: as many as FFN workers)", 1,
+              100'000);
+  app.integer("--microbatches", flags.microbatches, "Microbatches in flight, where the header does not say (default 1)",
+              1, 1'000);
+  app.integer("--top-k", flags.top_k, "Experts per token, where the header does not say", 1, 4'096);
+  app.option("--model", flags.model, "Preset with the sizes a header lacks");
+  app.option(
       "--cost", flags.cost,
       "a100, h100, h200, cpu or a cost FILE, and *FACTOR behind it for a machine so many times as slow (default h100)");
-  add_int(app, "--copy-budget", flags.copy_budget, "Copies per plan (default: the number of workers)", 0);
-  add_int(app, "--window-us", flags.window_us,
-          "Time that hides copies (default: predicted FFN time of the preceding target)", 0, 1'000'000'000);
-  add_int(app, "--window-steps", flags.window_steps, "Steps of history for eplb and --demand-source window", 1,
-          1'000'000);
-  add_int(app, "--plan-budget-nodes", flags.plan_budget_nodes,
-          "Nodes of the search that proves a split best, per threshold; 0 seeks no proof", 0, 1'000'000'000);
-  add_choice(app, "--gain-rule", flags.gain_rule, "off installs copies whatever they cost", {"on", "off"});
-  add_choice(app, "--overlap", flags.overlap, "off starts copies only when their worker is free", {"on", "off"});
-  add_choice(
-      app, "--level", flags.level,
+  app.integer("--copy-budget", flags.copy_budget, "Copies per plan (default: the number of workers)", 0);
+  app.integer("--window-us", flags.window_us,
+              "Time that hides copies (default: predicted FFN time of the preceding target)", 0, 1'000'000'000);
+  app.integer("--window-steps", flags.window_steps, "Steps of history for eplb and --demand-source window", 1,
+              1'000'000);
+  app.integer("--plan-budget-nodes", flags.plan_budget_nodes,
+              "Nodes of the search that proves a split best, per threshold; 0 seeks no proof", 0, 1'000'000'000);
+  app.choice("--gain-rule", flags.gain_rule, "off installs copies whatever they cost", {"on", "off"});
+  app.choice("--overlap", flags.overlap, "off starts copies only when their worker is free", {"on", "off"});
+  app.choice(
+      "--level", flags.level,
       "afore: plan for when workers are done with all their targets; off for FFN workers that wait for each other "
       "at each target",
       {"on", "off"});
-  add_int(app, "--eplb-interval", flags.eplb_interval, "Steps between two EPLB rebalances", 1, 1'000'000'000);
-  app.add_option("--eplb-step-bytes", flags.eplb_step_bytes, "Bytes EPLB may copy per step (default: 4 experts)");
-  add_int(app, "--eplb-groups", flags.eplb_groups, "Expert groups for EPLB", 1, 100'000);
-  add_int(app, "--eplb-nodes", flags.eplb_nodes, "Nodes for EPLB", 1, 100'000);
-  app.add_option("--init", flags.init, "FILE with placement records: the maps that layers start with");
-  add_choice(app, "--primaries", flags.primaries,
+  app.integer("--eplb-interval", flags.eplb_interval, "Steps between two EPLB rebalances", 1, 1'000'000'000);
+  app.option("--eplb-step-bytes", flags.eplb_step_bytes, "Bytes EPLB may copy per step (default: 4 experts)");
+  app.integer("--eplb-groups", flags.eplb_groups, "Expert groups for EPLB", 1, 100'000);
+  app.integer("--eplb-nodes", flags.eplb_nodes, "Nodes for EPLB", 1, 100'000);
+  app.option("--init", flags.init, "FILE with placement records: the maps that layers start with");
+  app.choice("--primaries", flags.primaries,
              "Where primaries start: balanced on the stream's history, contiguous, or as the policy likes",
              {"auto", "contiguous", "balanced"});
-  add_int(app, "--balance-steps", flags.balance_steps,
-          "Steps at the stream's start that primaries are balanced on (default: its warm-up)", 1, 1'000'000);
-  app.add_flag("--no-duplicates", flags.no_duplicates, "EPLB never puts two replicas of an expert on one worker");
+  app.integer("--balance-steps", flags.balance_steps,
+              "Steps at the stream's start that primaries are balanced on (default: its warm-up)", 1, 1'000'000);
+  app.flag("--no-duplicates", flags.no_duplicates, "EPLB never puts two replicas of an expert on one worker");
 }
 
-void add_predictor_flag(CLI::App& app, PlanningFlags& flags) {
-  app.add_option(
-         "--predictor", flags.predictor,
-         "File of afore-trace train-predictor: predicts from the stream's routing, for policies that look ahead")
-      ->type_name("FILE");
+void add_predictor_flag(Command app, PlanningFlags& flags) {
+  app.option("--predictor", flags.predictor,
+             "File of afore-trace train-predictor: predicts from the stream's routing, for policies that look ahead")
+      .value_name("FILE");
 }
 
 void warn_without_predictions(const pipeline::PlannerOptions& options, std::int64_t used) {

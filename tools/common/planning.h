@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/cli.h"
+#include "common/options.h"
 #include "core/records.h"
 #include "pipeline/planner.h"
 
@@ -34,10 +34,10 @@ struct PlanningFlags {
 std::vector<std::string> record_kinds();
 
 // `with_policy`: --policy, whose default is set by the tool.
-void add_planning_flags(CLI::App& app, PlanningFlags& flags, bool with_policy);
+void add_planning_flags(Command app, PlanningFlags& flags, bool with_policy);
 
 // --predictor, for tools that plan recorded streams.
-void add_predictor_flag(CLI::App& app, PlanningFlags& flags);
+void add_predictor_flag(Command app, PlanningFlags& flags);
 // At the end of a run: a policy that plans from predictions, and there were none.
 void warn_without_predictions(const pipeline::PlannerOptions& options, std::int64_t used);
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "common/data_files.h"
-#include "common/real.h"
+#include "common/messages.h"
 #include "common/request_trace.h"
 #include "util/error.h"
 #include "util/line_io.h"
@@ -177,41 +177,36 @@ std::vector<host::IncomingRequest> from_trace(const PromptFlags& flags, const nn
 
 }  // namespace
 
-void add_prompt_flags(CLI::App& app, PromptFlags& flags) {
+void add_prompt_flags(Command app, PromptFlags& flags) {
   const std::string group = "prompts";
-  std::vector<CLI::Option*> options;
-  options.push_back(
-      app.add_option("--prompt", flags.prompts, "A prompt; repeatable")->type_name("TEXT")->allow_extra_args(false));
-  options.push_back(app.add_option("--prompts", flags.file,
-                                   "Prompts, one per line: text, or an object with prompt, id, max_tokens, "
-                                   "temperature, top_p, seed, stop, ignore_eos, arrival_ms; - for standard input")
-                        ->type_name("FILE"));
-  options.push_back(add_choice(app, "--workload", flags.workload, "Bundled prompts",
+  std::vector<Option> options;
+  options.push_back(app.option("--prompt", flags.prompts, "A prompt; repeatable").value_name("TEXT").one_value());
+  options.push_back(app.option("--prompts", flags.file,
+                               "Prompts, one per line: text, or an object with prompt, id, max_tokens, "
+                               "temperature, top_p, seed, stop, ignore_eos, arrival_ms; - for standard input")
+                        .value_name("FILE"));
+  options.push_back(app.choice("--workload", flags.workload, "Bundled prompts",
                                {"conversation", "documents", "code", "math", "mixed"}));
+  options.push_back(app.option("--trace", flags.trace,
+                               "Arrivals and lengths of Azure's .csv or Mooncake's .jsonl; prompts are made up from "
+                               "--workload")
+                        .value_name("FILE"));
+  options.push_back(app.real("--rate-scale", flags.rate_scale, "Requests of --trace come so many times as fast", 1e6));
+  options.push_back(app.integer("--num-prompts", flags.num_prompts,
+                                "So many requests: prompts repeat, or the first are taken (default: all, once)", 0,
+                                1 << 24));
+  options.push_back(app.integer("--max-tokens", flags.max_tokens,
+                                "Tokens to generate at most (default: what a prompt says, else 64)", 1, 1 << 24));
   options.push_back(
-      app.add_option("--trace", flags.trace,
-                     "Arrivals and lengths of Azure's .csv or Mooncake's .jsonl; prompts are made up from "
-                     "--workload")
-          ->type_name("FILE"));
-  options.push_back(
-      add_real(app, "--rate-scale", flags.rate_scale, "Requests of --trace come so many times as fast", 1e6));
-  options.push_back(add_int(app, "--num-prompts", flags.num_prompts,
-                            "So many requests: prompts repeat, or the first are taken (default: all, once)", 0,
-                            1 << 24));
-  options.push_back(add_int(app, "--max-tokens", flags.max_tokens,
-                            "Tokens to generate at most (default: what a prompt says, else 64)", 1, 1 << 24));
-  options.push_back(app.add_option("--temperature", flags.temperature, "0 takes the likeliest token")
-                        ->check(CLI::Range(0.0, 100.0))
-                        ->capture_default_str());
-  options.push_back(add_real(app, "--top-p", flags.top_p,
+      app.option("--temperature", flags.temperature, "0 takes the likeliest token").within(0, 100).show_default());
+  options.push_back(app.real("--top-p", flags.top_p,
                              "Sample from the likeliest tokens that reach this "
                              "probability",
                              1));
-  options.push_back(add_int(app, "--seed", flags.seed, "Of sampling; request i uses seed + i"));
-  options.push_back(
-      app.add_option("--stop", flags.stop, "Text that ends a completion; repeatable")->allow_extra_args(false));
-  options.push_back(app.add_flag("--ignore-eos", flags.ignore_eos, "Generate up to the token limit"));
-  for (CLI::Option* option : options) option->group(group);
+  options.push_back(app.integer("--seed", flags.seed, "Of sampling; request i uses seed + i"));
+  options.push_back(app.option("--stop", flags.stop, "Text that ends a completion; repeatable").one_value());
+  options.push_back(app.flag("--ignore-eos", flags.ignore_eos, "Generate up to the token limit"));
+  for (Option option : options) option.under(group);
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/cli.h"
+#include "common/options.h"
 #include "host/serving_loop.h"
 #include "nn/config.h"
 #include "nn/tokenizer.h"
@@ -22,7 +22,7 @@ struct PromptFlags {
   bool ignore_eos = false;
 };
 
-void add_prompt_flags(CLI::App& app, PromptFlags& flags);
+void add_prompt_flags(Command app, PromptFlags& flags);
 
 // In the order of their arrival. Error{usage} when no prompts are named, or in several ways; Error{data} for a prompt
 // that leaves no room for a token in the model's context. Requests for more tokens than that ask for what it has.

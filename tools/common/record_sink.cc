@@ -1,12 +1,12 @@
 #include "common/record_sink.h"
 
+#include "common/signals.h"
 #include "util/error.h"
 
 namespace afore::cli {
 
-void add_output(CLI::App& app, std::string& path) {
-  app.add_option("-o,--output", path, "Where the stream goes: a name in .afl is a log, - standard output")
-      ->capture_default_str();
+void add_output(Command app, std::string& path) {
+  app.option("-o,--output", path, "Where the stream goes: a name in .afl is a log, - standard output").show_default();
 }
 
 bool names_log(const std::string& path) { return path.size() > 4 && path.ends_with(".afl"); }

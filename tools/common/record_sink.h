@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/cli.h"
+#include "common/options.h"
 #include "common/progress.h"
 #include "common/publish.h"
 #include "util/line_io.h"
@@ -14,7 +14,7 @@
 namespace afore::cli {
 
 // -o FILE
-void add_output(CLI::App& app, std::string& path);
+void add_output(Command app, std::string& path);
 
 bool names_log(const std::string& path);  // ends in .afl
 

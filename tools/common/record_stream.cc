@@ -8,12 +8,13 @@
 #include <optional>
 #include <variant>
 
+#include "common/messages.h"
 #include "util/error.h"
 
 namespace afore::cli {
 
-void add_recover(CLI::App& app, std::string& choice) {
-  add_choice(app, "--recover", choice,
+void add_recover(Command app, std::string& choice) {
+  app.choice("--recover", choice,
              "Where the input is a log: strict refuses any damage, tail leaves out an unfinished end, skip any damage",
              {"strict", "tail", "skip"});
 }

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "common/cli.h"
+#include "common/options.h"
 #include "common/progress.h"
 #include "util/line_io.h"
 #include "wire/wire.h"
@@ -21,7 +21,7 @@ std::string_view kind_of(const Record& record);
 wire::ReadOptions read_options(std::int64_t top_k, bool allow_drop);
 
 // --recover
-void add_recover(CLI::App& app, std::string& choice);
+void add_recover(Command app, std::string& choice);
 Recover recover_of(const std::string& choice);
 
 // A warning about what is missing from the log that was read to its end, if it was a log and something is.

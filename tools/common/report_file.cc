@@ -9,10 +9,10 @@ const char* const kOverwriteHint = "--report never overwrites: give another name
 
 }  // namespace
 
-void add_report(CLI::App& app, std::string& path) {
-  beside_stdout(
-      app.add_option("--report", path, "Also write a page of pictures to FILE, which must not exist (docs/pictures.md)")
-          ->type_name("FILE.html"));
+void add_report(Command app, std::string& path) {
+  app.option("--report", path, "Also write a page of pictures to FILE, which must not exist (docs/pictures.md)")
+      .value_name("FILE.html")
+      .beside_stdout();
 }
 
 void check_report(const std::string& path) {

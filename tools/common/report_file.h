@@ -2,11 +2,11 @@
 // --report FILE: a page of pictures beside whatever a command writes.
 #include <string>
 
-#include "common/cli.h"
+#include "common/options.h"
 
 namespace afore::cli {
 
-void add_report(CLI::App& app, std::string& path);
+void add_report(Command app, std::string& path);
 
 // Error{io} when `path` exists or cannot be written, asked before long work. An empty path is fine.
 void check_report(const std::string& path);

@@ -1,9 +1,9 @@
+#include "common/signals.h"
+
 #include <unistd.h>
 
 #include <csignal>
 
-#include "common/cli.h"
-#include "common/cli_internal.h"
 #include "common/publish.h"
 #include "common/ready_file.h"
 

@@ -1,6 +1,5 @@
 #include "common/sm_partitions.h"
 
-#include "common/cli.h"
 #include "util/error.h"
 
 namespace afore::cli {
@@ -10,9 +9,9 @@ bool SmPartitionsFlag::wanted(bool on_cuda) const {
   return value == "auto";
 }
 
-void add_sm_partitions(CLI::App& app, SmPartitionsFlag& flag) {
-  add_choice(
-      app, "--sm-partitions", flag.value,
+void add_sm_partitions(Command app, SmPartitionsFlag& flag) {
+  app.choice(
+      "--sm-partitions", flag.value,
       "cuda: workers that share a GPU compute on multiprocessors of their own where the driver can (auto), or on "
       "all of them (off)",
       {"auto", "off"});

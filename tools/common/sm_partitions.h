@@ -1,7 +1,8 @@
 #pragma once
 // --sm-partitions: whether workers that share a GPU compute on multiprocessors of their own.
-#include <CLI/CLI.hpp>
 #include <string>
+
+#include "common/options.h"
 
 namespace afore::cli {
 
@@ -10,6 +11,6 @@ struct SmPartitionsFlag {
   // Error{usage} where it is said of processors.
   bool wanted(bool on_cuda) const;
 };
-void add_sm_partitions(CLI::App& app, SmPartitionsFlag& flag);
+void add_sm_partitions(Command app, SmPartitionsFlag& flag);
 
 }  // namespace afore::cli

@@ -16,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // For as long as the program's only command line lives.
-std::vector<const CLI::Option*>& written_beside_stdout() {
-  static std::vector<const CLI::Option*> options;
+std::vector<CLI::Option*>& written_beside_stdout() {
+  static std::vector<CLI::Option*> options;
   return options;
 }
 
@@ -29,48 +29,48 @@ fs::path place_of(const std::string& name) {
   return error ? path.lexically_normal() : place;
 }
 
-void refuse_empty(const CLI::Option& option) {
+void refuse_empty(Option option) {
   if (!takes_value(option)) return;
-  const std::vector<std::string>& values = option.results();
+  const std::vector<std::string> values = values_of(option);
   if (std::find(values.begin(), values.end(), "") != values.end())
-    throw Error(ErrorKind::usage, option.get_name() + ": the value is empty",
+    throw Error(ErrorKind::usage, option.name() + ": the value is empty",
                 "leave it out, or give a value; is a variable of the shell unset?");
 }
 
-using Written = std::pair<const CLI::Option*, fs::path>;
+using Written = std::pair<Option, fs::path>;
 
 void refuse_one_file(const std::vector<Written>& files) {
   for (std::size_t i = 0; i < files.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (files[i].second == files[j].second)
         throw Error(ErrorKind::usage,
-                    fmt::format("{} and {} name the same file: {}", files[j].first->get_name(),
-                                files[i].first->get_name(), files[i].first->results().front()),
+                    fmt::format("{} and {} name the same file: {}", files[j].first.name(), files[i].first.name(),
+                                values_of(files[i].first).front()),
                     "give each a name of its own");
 }
 
 }  // namespace
 
-CLI::Option* beside_stdout(CLI::Option* option) {
-  written_beside_stdout().push_back(option);
-  return option;
+Option Option::beside_stdout() {
+  written_beside_stdout().push_back(option_);
+  return *this;
 }
 
-void refuse_values(const CLI::App& app) {
+void refuse_values(Command command) {
   std::vector<Written> files;
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->count() == 0) continue;
-    refuse_empty(*option);
-    const std::vector<const CLI::Option*>& beside = written_beside_stdout();
-    if (std::find(beside.begin(), beside.end(), option) == beside.end()) continue;
-    const std::string& name = option->results().front();
+  for (const Option option : command.options()) {
+    if (!option.given()) continue;
+    refuse_empty(option);
+    const std::vector<CLI::Option*>& beside = written_beside_stdout();
+    if (std::find(beside.begin(), beside.end(), option.get()) == beside.end()) continue;
+    const std::string name = values_of(option).front();
     if (name == "-")
-      throw Error(ErrorKind::usage, option->get_name() + " -: standard output has the command's own output",
+      throw Error(ErrorKind::usage, option.name() + " -: standard output has the command's own output",
                   "give the name of a file");
     files.emplace_back(option, place_of(name));
   }
   refuse_one_file(files);
-  for (const CLI::App* sub : app.get_subcommands()) refuse_values(*sub);
+  for (const Command sub : command.given_commands()) refuse_values(sub);
 }
 
 }  // namespace afore::cli

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "common/cli.h"
+#include "common/parse.h"
 #include "util/error.h"
 
 namespace afore::cli {
