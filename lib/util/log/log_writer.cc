@@ -76,7 +76,7 @@ struct LogWriter::Impl {
   std::int64_t raw_lines = 0;
   std::int64_t sequence = 0, written_lines = 0, segment = 0;
   std::int64_t segment_sequence = 0;  // of the segment's first frame that is not its copy of the first line
-  bool has_first = false, finished = false, dirty = false;
+  bool has_first = false, finished = false;
   std::chrono::steady_clock::time_point synced = std::chrono::steady_clock::now();
   std::string failure, hint;
 };
@@ -120,7 +120,6 @@ std::string LogWriter::Impl::end_marker(bool continued) {
 void LogWriter::Impl::put(LogFile& to, std::string_view bytes) {
   try {
     to.append(bytes);
-    dirty = true;
   } catch (const Error& error) {
     throw Error(
         ErrorKind::io, std::string("cannot write to ") + error.what(),
@@ -135,12 +134,11 @@ void LogWriter::Impl::put_frames(std::string_view bytes, std::int64_t lines_in_t
 }
 
 void LogWriter::Impl::sync_when_due() {
-  if (options.fsync == Fsync::none || !dirty) return;
+  if (options.fsync == Fsync::none) return;
   const auto now = std::chrono::steady_clock::now();
   if (options.fsync == Fsync::interval && now - synced < kSyncInterval) return;
   file->sync();
   synced = now;
-  dirty = false;
 }
 
 // Twice, so that losing one copy loses nothing.
