@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "util/error.h"
 
@@ -32,6 +33,22 @@ TEST(Arena, ASlotAsLargeAsTheArenaFits) {
   EXPECT_EQ(arena.slots(), 1);
   EXPECT_EQ(arena.slot(0).size(), 100u);
   EXPECT_THROW(arena.cut(101), Error);
+  EXPECT_THROW(arena.cut(0), Error);
+  EXPECT_THROW(Arena(0), Error);
+}
+
+TEST(Arena, MovesWithItsMemory) {
+  Arena first(1 << 12);
+  first.cut(64);
+  first.slot(3)[0] = std::byte{7};
+  const std::byte* const memory = first.slot(3).data();
+  const Arena second(std::move(first));
+  EXPECT_EQ(second.slots(), (1 << 12) / 64);
+  EXPECT_EQ(second.slot(3).data(), memory);
+  EXPECT_EQ(second.slot(3)[0], std::byte{7});
+  EXPECT_THROW(second.slot(second.slots()), Error);
+  EXPECT_THROW(second.slot(-1), Error);
+  EXPECT_EQ(first.slots(), 0);  // NOLINT(bugprone-use-after-move): what is left is empty
 }
 
 TEST(Arena, RefusalIsAnIoErrorThatNamesTheSize) {

@@ -7,6 +7,8 @@
 #include <random>
 #include <set>
 
+#include "util/error.h"
+
 namespace afore::migrate {
 namespace {
 
@@ -241,6 +243,30 @@ TEST(Transition, RemainingIsTheNumberOfChangedPairs) {
     }
     EXPECT_EQ(Transition(placement, wanted).remaining(placement), changed);
   }
+}
+
+TEST(Transition, RefusesMapsThatAreNotOfTheLayer) {
+  const LayerPlacement placement = LayerPlacement::initial(2, 2, 0);
+  EXPECT_THROW(Transition(placement, std::vector<int>{0}), Error);
+  EXPECT_THROW(Transition(placement, std::vector<int>{0, 2}), Error);
+  EXPECT_THROW(Transition(placement, std::vector<int>{0, -2}), Error);
+  EXPECT_THROW(Transition(placement, std::vector<int>{0, 0}), Error);  // expert 1 would go
+  Transition transition(placement, std::vector<int>{1, 0});
+  EXPECT_THROW(transition.next(placement, std::vector<std::uint8_t>(3, 0), 1), Error);
+  EXPECT_TRUE(transition.next(placement, std::vector<std::uint8_t>(4, 0), 0).empty());
+}
+
+// A worker was lost with expert 1, which nobody holds until it is read again: no copy has it as a source.
+TEST(Transition, WaitsForAnExpertThatNobodyHolds) {
+  LayerPlacement placement(2, 2, 2);
+  placement.set(0, 0, 0);
+  Transition transition(placement, std::vector<int>{0, 1, 1, 0});
+  const std::vector<std::uint8_t> idle(placement.index_count(), 0);
+  EXPECT_EQ(transition.next(placement, idle, 8), (std::vector<Copy>{{0, 0, 1, 1}}));
+  placement.set(1, 1, 0);
+  EXPECT_TRUE(transition.next(placement, idle, 8).empty());
+  placement.set(1, 0, 1);
+  EXPECT_EQ(transition.next(placement, idle, 8), (std::vector<Copy>{{1, 1, 0, 1}}));
 }
 
 }  // namespace

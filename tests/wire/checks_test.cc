@@ -97,6 +97,15 @@ TEST(Checks, Batch) {
             "stdin:2: /admitted/0: expected a string, found an integer");
 }
 
+TEST(Checks, SampledOfABatch) {
+  Batch batch{17, 1, 7, 0, 91022, {3, 4}, {}, {}};
+  batch.sampled = 7;
+  const std::string line = to_json(batch);
+  EXPECT_EQ(std::get<Batch>(small_decoder().decode(line, 2)).sampled, 7);
+  EXPECT_EQ(error_after_header(replaced(line, "\"sampled\":7", "\"sampled\":8")),
+            "stdin:2: /sampled: more sequences get a token than the 7 there are");
+}
+
 TEST(Checks, RowsOfABatch) {
   Batch batch{17, 1, 7, 0, 91022, {3, 4}, {}, {}};
   batch.rows = {{"r7", 3, 2, {8, 9}}};
@@ -192,6 +201,30 @@ TEST(Checks, Plan) {
             "stdin:2: /certified: expected a boolean, found an integer");
   EXPECT_EQ(error_after_header(replaced(line, "\"exposed_ns\":0", "\"exposed_ns\":-1")),
             "stdin:2: /exposed_ns: value is negative");
+}
+
+TEST(Checks, WhatAPlanSaysOfItsWorkers) {
+  const std::string line = plan_line();
+  EXPECT_EQ(error_after_header(replaced(line, "[3,3]", "[]")), "stdin:2: /tile_load: the list is empty");
+  const auto with = [&](const std::string& more) { return replaced(line, "\"certified\"", more + ",\"certified\""); };
+  EXPECT_EQ(error_after_header(with("\"unready\":[[0,1]]")), "no error");
+  EXPECT_EQ(error_after_header(with("\"unready\":[[0]]")), "stdin:2: /unready/0: expected [expert, worker]");
+  EXPECT_EQ(error_after_header(with("\"unready\":[[4,1]]")),
+            "stdin:2: /unready/0/0: expert 4 is out of range, there are 4");
+  EXPECT_EQ(error_after_header(with("\"unready\":[[0,2]]")),
+            "stdin:2: /unready/0/1: worker 2 is out of range, there are 2");
+  EXPECT_EQ(error_after_header(with("\"backlog_ns\":[1,2],\"completion_ns\":3")), "no error");
+  EXPECT_EQ(error_after_header(with("\"backlog_ns\":[1]")),
+            "stdin:2: /backlog_ns: the list has 1 entries for 2 FFN workers");
+  EXPECT_EQ(error_after_header(with("\"backlog_ns\":[1,2]")), "stdin:2: /completion_ns: the key is missing");
+}
+
+TEST(Checks, ListsThatAreEmpty) {
+  EXPECT_EQ(error_after_header(replaced(to_json(PlacementRecord{3, 1, {0, 1}}), "[0,1]", "[]")),
+            "stdin:2: /physical_to_logical: the map is empty");
+  const std::string line = R"({"kind":"routing","step":1,"layer":3,"microbatch":1,"experts":[[],[]]})";
+  EXPECT_EQ(error_alone(line), "stdin:1: /experts/0: the row is empty");
+  EXPECT_EQ(error_after_header(line), "stdin:2: /experts/0: the row has 0 entries, not 2");
 }
 
 TEST(Checks, PlanAssignmentIsSortedOnReading) {
