@@ -268,5 +268,62 @@ TEST(Afore, LeavesDrainingWorkersAndPinnedExpertsAlone) {
   }
 }
 
+// The time before is that without copies: not what the target's own copies reach, nor above what was planned.
+TEST(Afore, TheTimeBeforeIsThatWithoutCopies) {
+  Random random(23);
+  int copied = 0, still = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const testing::Instance instance =
+        testing::random_instance(random, 16, 4, 2, 600 + random.below(2000), 16, 5370, 18570);
+    Limits limits;
+    limits.copy_budget = trial % 3;
+    limits.microbatches = 3;
+    const Decision decision = make_afore(limits)->decide(instance.request());
+    const WorkerLoads loads = worker_loads(decision.assignment, 4, instance.cost);
+    if (decision.copies.empty()) {
+      ASSERT_LE(decision.ffn_ns_before, loads.max_ns) << "trial " << trial;
+      ++still;
+    } else {
+      ASSERT_GT(decision.ffn_ns_before, loads.max_ns) << "trial " << trial;
+      ++copied;
+    }
+  }
+  EXPECT_GT(copied, 20);
+  EXPECT_GT(still, 20);
+}
+
+// Which experts are hot changes for good: the replicas follow, one slot at a time, and then it is quiet again.
+TEST(Afore, ResidentsFollowAShift) {
+  Limits limits;
+  limits.copy_budget = 8;
+  limits.microbatches = 3;
+  const auto policy = make_afore(limits);
+  LayerCost cost;
+  cost.c0_ns = 10;
+  cost.c1_ns = 100;
+  cost.c2_ns = 20;
+  cost.tile_tokens = 4;
+  cost.copy_ns = 500;
+  LayerPlacement placement = LayerPlacement::initial(16, 4, 2);
+  Random random(29);
+  std::int64_t settled_ns = 0, after_ns = 0, follow = 0;
+  for (int step = 0; step < 900; ++step) {
+    const int hot = step < 300 ? 0 : 4;
+    std::vector<std::int64_t> counts(16);
+    for (int e = 0; e < 16; ++e) counts[e] = random.below(8) + (e >= hot && e < hot + 4 ? 40 : 4);
+    const Decision decision = policy->decide({{step, 0, 0}, counts, placement, {}, {}, cost, 0});
+    const Nanos ns = worker_loads(decision.assignment, 4, cost).max_ns;
+    if (step >= 200 && step < 300) settled_ns += ns;
+    if (step >= 800) after_ns += ns;
+    if (step >= 300) follow += std::ssize(decision.copies);
+    for (const Copy& copy : decision.copies) placement.set(copy.to, copy.slot, copy.expert);
+  }
+  EXPECT_GE(follow, 2);
+  EXPECT_LT(after_ns * 10, settled_ns * 11);
+  int replicas = 0;
+  for (int e = 4; e < 8; ++e) replicas += static_cast<int>(placement.holders(e).size()) - 1;
+  EXPECT_GE(replicas, 3);
+}
+
 }  // namespace
 }  // namespace afore::placement

@@ -326,5 +326,22 @@ TEST(Lplb, OtherSizesGetARingWithChords) {
   }
 }
 
+// Of a worker's experts the busiest get the replicas, of equal ones those that come first.
+TEST(Lplb, OfEqualExpertsTheFirstAreReplicated) {
+  Instance instance = simple(8, 4, 1, {3, 3, 2, 2, 1, 5, 4, 4});
+  const auto policy = make_lplb(Limits{Objective::tiles, 8});
+  warm_up(instance, *policy);
+  const Holders holders = holders_of(instance.placement);
+  const auto replicas = [&](int expert) { return std::ssize(holders[expert]) - 1; };
+  EXPECT_EQ(replicas(0), 1);
+  EXPECT_EQ(replicas(1), 0);
+  EXPECT_EQ(replicas(2), 1);
+  EXPECT_EQ(replicas(3), 0);
+  EXPECT_EQ(replicas(4), 0);
+  EXPECT_EQ(replicas(5), 1);
+  EXPECT_EQ(replicas(6), 1);
+  EXPECT_EQ(replicas(7), 0);
+}
+
 }  // namespace
 }  // namespace afore::placement

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "instances.h"
 #include "placement/bounds.h"
+#include "placement/split_free.h"
 #include "placement/split_tiles.h"
 #include "placement/split_time.h"
 
@@ -171,6 +174,45 @@ TEST(Board, RewindAndReplayRestoreLoadsAndReplicas) {
   EXPECT_EQ(board.busiest(), 0);
   board.replay(changes);
   EXPECT_EQ(std::vector<std::int64_t>(board.loads().begin(), board.loads().end()), after);
+}
+
+TEST(PackUnder, FillsWholeWorkersAndCutsWhatFitsNowhere) {
+  std::vector<Part> parts;
+  const auto packed = [&](const Tiles& tiles, int workers, LoadForm form, std::int64_t limit) {
+    std::vector<std::array<std::int64_t, 3>> list;
+    if (!pack_under(tiles, workers, form, limit, parts)) return list;
+    for (const Part& part : parts) list.push_back({part.expert, part.worker, part.tiles});
+    return list;
+  };
+  using List = std::vector<std::array<std::int64_t, 3>>;
+  EXPECT_EQ(packed({10}, 2, kTiles, 5), (List{{0, 0, 5}, {0, 1, 5}}));
+  EXPECT_EQ(packed({7, 2}, 2, kTiles, 5), (List{{0, 0, 5}, {0, 1, 2}, {1, 1, 2}}));
+  EXPECT_EQ(packed({3, 3, 3}, 2, kTiles, 5), (List{{0, 0, 3}, {1, 1, 3}, {2, 0, 2}, {2, 1, 1}}));
+  EXPECT_EQ(packed({11}, 2, kTiles, 5), List{});
+  EXPECT_EQ(packed({2}, 1, LoadForm{1, 4}, 4), List{});
+}
+
+TEST(PackUnder, KeepsEveryWorkerUnderTheLimit) {
+  Random random(9);
+  int packed = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    const int workers = 1 + static_cast<int>(random.below(6)), experts = 1 + static_cast<int>(random.below(10));
+    Tiles tiles(experts), load(workers, 0), sum(experts, 0);
+    for (auto& n : tiles) n = random.below(12) * random.below(3);
+    const LoadForm form{1 + random.below(3), random.below(5)};
+    const std::int64_t limit = 1 + random.below(60);
+    std::vector<Part> parts;
+    if (!pack_under(tiles, workers, form, limit, parts)) continue;
+    for (const Part& part : parts) {
+      ASSERT_GT(part.tiles, 0);
+      load[part.worker] += form.whole(part.tiles);
+      sum[part.expert] += part.tiles;
+    }
+    ASSERT_EQ(sum, tiles) << "trial " << trial;
+    for (const std::int64_t l : load) ASSERT_LE(l, limit) << "trial " << trial;
+    ++packed;
+  }
+  EXPECT_GT(packed, 500);
 }
 
 }  // namespace

@@ -96,6 +96,7 @@ void expect_sound(const Instance& instance, const Planned& planned) {
   ASSERT_LE(planned.decision.lower_bound_tiles, planned.proven);
   ASSERT_LE(planned.proven, planned.loads.max_tiles);
   ASSERT_EQ(planned.decision.certified, planned.decision.lower_bound_tiles == planned.loads.max_tiles);
+  ASSERT_TRUE(std::is_sorted(planned.decision.cut.begin(), planned.decision.cut.end()));
   ASSERT_LE(planned.decision.lower_bound_ns, planned.loads.max_ns);
   ASSERT_LE(planned.loads.max_tiles, planned.decision.max_tiles_before);
 }
@@ -179,6 +180,31 @@ TEST(TilePlanner, SplitEqualsHallsBoundAndItsCutProvesIt) {
     ASSERT_EQ(ceil_div(confined, std::ssize(cut)), planned.loads.max_tiles);
   }
   EXPECT_GT(cuts, 500);
+}
+
+// Workers that only have a part of an expert are activated for it, its home only where it keeps a part.
+TEST(TilePlanner, TellsTheTimeOfItsOwnSplit) {
+  Random random(17);
+  for (int trial = 0; trial < 500; ++trial) {
+    Instance instance = random_instance(random, 4 + static_cast<int>(random.below(20)),
+                                        2 + static_cast<int>(random.below(5)), 2, 600, 4, 50, 200);
+    instance.cost.rule = trial % 2 == 0 ? LoadRule::additive : LoadRule::roofline;
+    const Planned planned = plan(instance, 0);
+    ASSERT_EQ(planned.decision.ffn_ns_before, planned.loads.max_ns) << "trial " << trial;
+    ASSERT_LE(planned.decision.lower_bound_ns, planned.loads.max_ns);
+  }
+}
+
+TEST(TilePlanner, BoundOfTheTimeIsTheVolumeOfWhatBinds) {
+  Instance instance = instance_of(LayerPlacement::initial(2, 2, 0), {8, 2}, 1);
+  instance.cost.c0_ns = 1;
+  const auto bound = [&](LoadRule rule, Nanos c1_ns, Nanos c2_ns) {
+    instance.cost.rule = rule, instance.cost.c1_ns = c1_ns, instance.cost.c2_ns = c2_ns;
+    return plan(instance, 0).decision.lower_bound_ns;
+  };
+  EXPECT_EQ(bound(LoadRule::additive, 10, 3), 1 + (100 + 6) / 2);
+  EXPECT_EQ(bound(LoadRule::roofline, 10, 3), 1 + 100 / 2);
+  EXPECT_EQ(bound(LoadRule::roofline, 3, 100), 1 + 200 / 2);
 }
 
 // Everything small enough to try all copies: slots, what stands and what is busy vary.
