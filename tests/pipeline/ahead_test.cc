@@ -1,4 +1,6 @@
 // Copies made ahead, by predictions: which are made, when, into which slots, and what other plans may count on.
+#include <set>
+
 #include "fixtures.h"
 #include "pipeline/planner.h"
 
@@ -93,6 +95,17 @@ TEST_F(Ahead, TheLatestPredictionCounts) {
   EXPECT_EQ(planner.plan(demand({1, 3, 0}, kEven)).plan.ahead.size(), 1U);
 }
 
+// What was not foreseen is split over what stands, though a copy would pay.
+TEST_F(Ahead, WithoutAPredictionNothingIsCopied) {
+  Planner planner(two_layers(), cluster(1, 2, 1, 64, 1), small_cost(), by_prediction(2000));
+  start(planner);
+  EXPECT_TRUE(planner.plan(demand({1, 3, 0}, kEven)).plan.ahead.empty());
+  const Plan plan = planner.plan(demand({1, 5, 0}, kHot)).plan;
+  EXPECT_TRUE(plan.copies.empty());
+  EXPECT_EQ(plan.ffn_ns, 10 + 11 * 100 + 2 * 5);
+  EXPECT_LT(plan.ffn_bound_ns, plan.ffn_ns);  // which judges it by what could be reached
+}
+
 TEST_F(Ahead, WithoutOverlapNothingIsMadeAhead) {
   PlannerOptions options = by_prediction(2000);
   options.overlap = false;
@@ -158,17 +171,22 @@ TEST_F(Ahead, JoinedGivesSlotsToPredictionsWhileTheyPay) {
     return counts;
   };
   std::int64_t ahead = 0;
+  std::set<int> receivers, slots;
   const auto run = [&](int begin, int end, bool right) {
     ahead = 0;
     for (int step = begin; step < end; ++step) {
-      const int expert = step * 3 % 8;
-      planner.on_prediction(prediction({step, 5, 0}, hot(right ? expert : expert + 8)));
-      ahead += std::ssize(planner.plan(demand({step, 3, 0}, std::vector<std::int64_t>(16, 256))).plan.ahead);
+      const int expert = step * 3 % 16;
+      planner.on_prediction(prediction({step, 5, 0}, hot(right ? expert : (expert + 8) % 16)));
+      const Plan plan = planner.plan(demand({step, 3, 0}, std::vector<std::int64_t>(16, 256))).plan;
+      ahead += std::ssize(plan.ahead);
+      for (const AheadCopy& copy : plan.ahead) receivers.insert(copy.copy.to), slots.insert(copy.copy.slot);
       planner.plan(demand({step, 5, 0}, hot(expert)));
     }
   };
   run(0, 100, true);
   EXPECT_GT(ahead, 40);
+  EXPECT_EQ(receivers, (std::set<int>{0, 1, 2, 3}));
+  EXPECT_EQ(slots, std::set<int>{5});  // the last of each worker's two redundant ones
   run(100, 200, false);
   run(200, 260, false);
   EXPECT_EQ(ahead, 0);

@@ -285,5 +285,36 @@ TEST(PartForest, LaysOutFromTheLeaves) {
   EXPECT_TRUE(forest.lay_out(tight, 1));
 }
 
+// No part stands that the expert's other parts could take without the largest load growing.
+TEST(ExactSplit, PartsThatFitElsewhereAreMerged) {
+  ExactSplitter splitter;
+  int experts_in_parts = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const SplitCase made = large_case(seed, 32, 8, 3, 6000);
+    std::vector<std::int64_t> parts, there(made.workers, 0), active(made.workers, 0);
+    const std::int64_t most = splitter.plan(made.problem(), parts).load;
+    for (int id = 0; id < made.table.replicas(); ++id) {
+      there[made.table.worker(id)] += parts[id];
+      active[made.table.worker(id)] += parts[id] > 0;
+    }
+    for (int e = 0; e < 32; ++e) {
+      const int begin = made.table.first(e), end = made.table.first(e + 1);
+      const auto several = std::count_if(parts.begin() + begin, parts.begin() + end, [](auto n) { return n > 0; });
+      if (several < 2) continue;
+      ++experts_in_parts;
+      for (int id = begin; id < end; ++id) {
+        if (parts[id] == 0) continue;
+        std::int64_t room = 0;
+        for (int to = begin; to < end; ++to) {
+          const int w = made.table.worker(to);
+          if (to != id && parts[to] > 0) room += (most - made.load(w, there[w], active[w])) / made.per_tile;
+        }
+        EXPECT_LT(room, parts[id]) << "seed " << seed << ", expert " << e;
+      }
+    }
+  }
+  EXPECT_GT(experts_in_parts, 20);
+}
+
 }  // namespace
 }  // namespace afore::placement
