@@ -161,6 +161,16 @@ TEST(LogNumbers, HeadsThatCountBeyondTheLimitAreDamaged) {
   }
 }
 
+TEST(LogNumbers, ADamagedFileHeadLosesNoLine) {
+  for (const std::size_t byte : {3, 4, 5, 20, 31}) {
+    std::string log = make_log(text_lines(40));
+    log[byte] ^= 1;
+    const Reading reading = read(log, Recover::skip);
+    EXPECT_TRUE(reading.lines == text_lines(40)) << byte;
+    EXPECT_EQ(reading.report.damage, "no good file head stands here");
+  }
+}
+
 // Frames of a log with one line in four parts, in another order or choice, numbered anew. Of the log: 0 and 1 are the
 // first line's, 2 to 5 the parts, 6 a line, 7 the end.
 Reading rearranged(const std::vector<std::size_t>& order, const std::function<void(FrameHead&, std::size_t)>& change) {

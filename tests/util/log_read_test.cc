@@ -201,6 +201,7 @@ TEST(LogWriter, SegmentNames) {
   EXPECT_EQ(segment_path("run.afl", 0), "run.afl");
   EXPECT_EQ(segment_path("run.afl", 2), "run.2.afl");
   EXPECT_EQ(segment_path("a.b/run", 1), "a.b/run.1");
+  EXPECT_EQ(segment_path("run", 3), "run.3");
 }
 
 TEST(LineReader, LogsByTheirMagicAndByTheirName) {
