@@ -56,7 +56,13 @@ void DatasetBuilder::add(const Routing& routing) {
 void DatasetBuilder::commit(Pending& pending) {
   const std::int64_t first = data_.rows();
   for (const RowSpan& span : pending.batch.rows) {
-    Request& request = live_.at(span.request);
+    const auto live = live_.find(span.request);
+    if (live == live_.end())
+      throw Error(ErrorKind::data,
+                  fmt::format("step {}, microbatch {}: request {} has rows, and was finished by another microbatch",
+                              pending.step, pending.batch.microbatch, span.request),
+                  "a request stays in one microbatch");
+    Request& request = live->second;
     const std::int64_t known = request.last_row >= first ? kOff : request.last_row;
     for (std::int64_t i = 0; i < span.tokens; ++i) {
       data_.previous.push_back(request.last_row);

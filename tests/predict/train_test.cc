@@ -76,5 +76,23 @@ TEST(Dataset, LinksTokensOfARequest) {
   EXPECT_EQ(data.batch, (std::vector<std::int32_t>{0, 0, 0, 1, 1}));
 }
 
+TEST(Dataset, ARequestStaysInOneMicrobatch) {
+  DatasetBuilder builder(small_shape());
+  builder.begin_stream();
+  for (const int microbatch : {0, 1}) {
+    Batch batch;
+    batch.step = 0;
+    batch.microbatch = microbatch;
+    batch.rows = {{"a", 0, 1, {5}}};
+    if (microbatch == 1) batch.finished = {"a"};
+    builder.add(batch, [](const std::string&) { return Part::train; });
+  }
+  const auto route = [&](int microbatch) {
+    for (const int layer : {1, 3}) builder.add(Routing{{0, layer, microbatch}, {{0, 1}}, {}});
+  };
+  route(1);
+  EXPECT_THROW(route(0), Error);
+}
+
 }  // namespace
 }  // namespace afore::predict
