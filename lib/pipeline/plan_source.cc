@@ -44,6 +44,12 @@ class LivePlans final : public PlanSource {
               "run afore-plan verify on the stream");
 }
 
+// Whether the copy's worker holds its expert already, of any copy.
+bool stands(const Copy& copy, const LayerPlacement& map) {
+  return copy.expert >= 0 && copy.expert < map.experts() && copy.to >= 0 && copy.to < map.workers() &&
+         map.holds(copy.expert, copy.to);
+}
+
 void apply_checked(const Plan& plan, const Copy& copy, LayerPlacement& map) {
   const int workers = map.workers();
   if (copy.from < 0 || copy.from >= workers || copy.to < 0 || copy.to >= workers)
@@ -143,7 +149,12 @@ void EmbeddedPlans::validate_ahead(const Plan& plan) {
     if (!planned_layers_.contains(ahead.layer))
       refuse(plan, fmt::format("a copy ahead is for layer {}, which had no target yet", ahead.layer));
     if (ahead.copy.slot == kStagingSlot) refuse(plan, "a copy ahead goes to a staging buffer");
-    apply_checked(plan, ahead.copy, after.try_emplace(ahead.layer, state(ahead.layer)).first->second);
+    LayerPlacement& map = after.try_emplace(ahead.layer, state(ahead.layer)).first->second;
+    const bool stood = stands(ahead.copy, map);
+    apply_checked(plan, ahead.copy, map);
+    if (stood)
+      refuse(plan, fmt::format("expert {} is copied ahead to worker {}, which already holds it", ahead.copy.expert,
+                               ahead.copy.to));
   }
 }
 

@@ -113,6 +113,16 @@ TEST_F(EmbeddedPlansTest, RefusesTokensThatDoNotFit) {
   EXPECT_EQ(refusal(p), place + "assignment_tokens and assignment name different workers or experts");
 }
 
+TEST_F(EmbeddedPlansTest, RefusesACopyAheadOfWhatStands) {
+  run(demand({4, 3, 0}, {200, 64, 0}), plan(0, {4, 3, 0}, {}, fits));
+  Plan p = plan(1, target, {}, fits);
+  p.ahead = {{3, {0, 0, 1, 1}}};
+  run(wanted, p);
+  EXPECT_TRUE(plans.placement(3).holds(0, 1));
+  p.seq = 2;
+  EXPECT_EQ(refusal(p), place + "expert 0 is copied ahead to worker 1, which already holds it");
+}
+
 TEST_F(EmbeddedPlansTest, ARefusedPlanChangesNothing) {
   refusal(plan(0, target, {{0, 0, 1, 1}}, {{0, 0, 3}, {1, 1, 1}}));
   EXPECT_EQ(plans.placement(1), LayerPlacement::initial(3, 3, 1));
