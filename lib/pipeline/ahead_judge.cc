@@ -59,6 +59,7 @@ double AheadJudge::value(const Demand& demand, const LayerPlacement& placement) 
 void AheadJudge::observe(const Demand& demand, const LayerState& state, const LayerPlacement& standing,
                          const std::vector<std::int64_t>* predicted, Nanos window_ns, AheadPlanner& ahead) {
   Layer& layer = layers_[demand.target.layer];
+  if (std::all_of(demand.counts.begin(), demand.counts.end(), [](std::int64_t count) { return count == 0; })) return;
   if (layer.on) {
     watch(demand, standing, layer);
   } else if (layer.rest > 0) {

@@ -22,7 +22,10 @@ AheadPlanner::AheadPlanner(const ClusterSpec& cluster, const LayerCost& cost, st
       in_free_(cluster.ffn_workers, 0) {}
 
 void AheadPlanner::on_prediction(const Prediction& prediction) {
-  check_magnitude(prediction.target, 0, prediction.counts, static_cast<int>(cluster_.ffn_workers), cost_,
+  // A token takes an expert once, so there are as many tokens as the largest count.
+  const std::int64_t tokens =
+      prediction.counts.empty() ? 0 : *std::max_element(prediction.counts.begin(), prediction.counts.end());
+  check_magnitude(prediction.target, tokens, prediction.counts, static_cast<int>(cluster_.ffn_workers), cost_,
                   cluster_.workers);
   std::vector<Guess>& guesses = predictions_[prediction.target];
   if (predictions_.size() > kMostWaiting)

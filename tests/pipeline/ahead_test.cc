@@ -146,6 +146,9 @@ TEST_F(Ahead, CountsWithoutBoundAreRefused) {
   start(planner);
   const std::int64_t most = std::int64_t{1} << 53;
   EXPECT_THROW(planner.on_prediction(prediction({1, 5, 0}, {most, 0, 0, 0})), Error);
+  Planner cheap(two_layers(), cluster(1, 2, 1, 64, 1), small_cost(), by_prediction(2000));
+  EXPECT_THROW(cheap.on_prediction(prediction({1, 5, 0}, {most / 1024, 0, 0, 0})), Error);
+  EXPECT_NO_THROW(cheap.on_prediction(prediction({1, 5, 0}, {std::int64_t{1} << 31, 0, 0, 0})));
 }
 
 TEST_F(Ahead, PoliciesThatLookAtNoPredictionsForgetThem) {
@@ -164,7 +167,9 @@ TEST_F(Ahead, JoinedGivesSlotsToPredictionsWhileTheyPay) {
   options.source = DemandSource::usual;
   ModelSpec spec = model(16);
   spec.moe_layers = {3, 5};
-  Planner planner(spec, cluster(1, 4, 2, 64, 1), small_cost(), options);
+  LayerCost cost = small_cost();
+  cost.c0_ns = 0;
+  Planner planner(spec, cluster(1, 4, 2, 64, 1), cost, options);
   const auto hot = [](int expert) {
     std::vector<std::int64_t> counts(16, 64);
     counts[static_cast<std::size_t>(expert)] = 960;
@@ -186,9 +191,12 @@ TEST_F(Ahead, JoinedGivesSlotsToPredictionsWhileTheyPay) {
   run(0, 100, true);
   EXPECT_GT(ahead, 40);
   EXPECT_EQ(receivers, (std::set<int>{0, 1, 2, 3}));
-  EXPECT_EQ(slots, std::set<int>{5});  // the last of each worker's two redundant ones
-  run(100, 200, false);
-  run(200, 260, false);
+  EXPECT_EQ(slots, std::set<int>{5});                                   // the last of each worker's two redundant ones
+  planner.plan(demand({100, 5, 0}, std::vector<std::int64_t>(16, 0)));  // says nothing of what predictions are worth
+  run(100, 200, true);
+  EXPECT_GT(ahead, 80);
+  run(200, 300, false);
+  run(300, 360, false);
   EXPECT_EQ(ahead, 0);
 }
 
