@@ -190,9 +190,30 @@ void check_before(const Facts& facts, const Plan& plan, const Standing& standing
   else check_time_before(facts, plan, standing);
 }
 
+namespace {
+
+// The program behind it is not in the stream; what the plan reached is, and no bound is above that. Of a plan made
+// ahead that is what it was predicted to reach; one from a guess may work where the bound does not look.
+void check_relaxation(const Plan& plan, const Standing& standing) {
+  if (plan.relaxation_bound_ns == kAbsent) return;
+  if (plan.policy != "director" || plan.objective != Objective::time)
+    violate(plan.target, "relaxation_bound_ns is {}, expected none of policy {} by {}", plan.relaxation_bound_ns,
+            plan.policy, to_string(plan.objective));
+  const bool ahead = plan.demand_source == "prediction";
+  if (ahead && !plan.predicted_ffn_ns)
+    violate(plan.target, "relaxation_bound_ns is {}, without a predicted_ffn_ns", plan.relaxation_bound_ns);
+  const Nanos reached = ahead ? *plan.predicted_ffn_ns : plan.ffn_ns;
+  if (plan.relaxation_bound_ns > reached && (ahead || standing.outside < 0))
+    violate(plan.target, "relaxation_bound_ns is {}, above {} {}", plan.relaxation_bound_ns,
+            ahead ? "predicted_ffn_ns" : "ffn_ns", reached);
+}
+
+}  // namespace
+
 void check_bounds(const Facts& facts, const Plan& plan, const Standing& standing) {
   if (plan.split_bound_ns != kAbsent && plan.split_bound_ns > plan.ffn_ns_before)
     violate(plan.target, "split_bound_ns is {}, above ffn_ns_before {}", plan.split_bound_ns, plan.ffn_ns_before);
+  check_relaxation(plan, standing);
   check_tile_bound(facts, plan, standing);
   check_time_bound(facts, plan, standing);
   if (!plan.certified) return;
