@@ -195,7 +195,7 @@ void PlanRun::run() {
 }
 
 void PlanRun::finish(bool interrupted) {
-  if (planner_ && setup_) cli::warn_without_predictions(setup_->planner, planner_->predictions_used());
+  if (planner_ && setup_) cli::warn_without_predictions(flags_.planning, setup_->planner, planner_->predictions_used());
   if (flags_.summary) {
     Summary summary;
     if (metrics_) summary = metrics_->summary();

@@ -78,6 +78,7 @@ class Comparison {
     handler.prediction = [this](const Prediction& prediction) {
       if (lanes_.empty()) early_.push_back(prediction);
       for (Lane& lane : lanes_) lane.plans->on_prediction(prediction);
+      ++predictions_;
     };
     handler.target = [this](const Demand& demand, const Batch* batch, const Plan*) { on_target(demand, batch); };
     try {
@@ -87,10 +88,19 @@ class Comparison {
       if (error.kind() == ErrorKind::interrupted) report(lane_summaries(), true);
       throw;
     }
+    warn_without_predictions();
     report(lane_summaries(), false);
   }
 
  private:
+  void warn_without_predictions() const {
+    for (const Lane& lane : lanes_) {
+      pipeline::PlannerOptions options = setup_->planner;
+      options.policy = lane.policy;
+      cli::warn_without_predictions(flags_.planning, options, predictions_);
+    }
+  }
+
   void begin(std::optional<Header> known) {
     if (known->planner && !flags_.ignore_plans)
       throw Error(ErrorKind::usage, "the stream already has plans",
@@ -293,6 +303,7 @@ class Comparison {
   std::unique_ptr<pipeline::Yardstick> yardstick_;
   std::vector<Lane> lanes_;
   std::vector<Prediction> early_;                        // before the first target
+  std::int64_t predictions_ = 0;                         // in all
   Header header_;                                        // of the workload
   std::vector<std::unique_ptr<report::RunData>> datas_;  // by policy, once they are done
 };

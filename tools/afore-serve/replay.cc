@@ -222,7 +222,7 @@ void Replay::run() {
 }
 
 void Replay::finish(bool interrupted) {
-  if (planner_) cli::warn_without_predictions(setup_->planner, planner_->predictions_used());
+  if (planner_) cli::warn_without_predictions(flags_.planning, setup_->planner, planner_->predictions_used());
   Summary summary;
   if (host_) summary = host_->summary();
   summary.producer = cli::producer("afore-serve");

@@ -125,11 +125,12 @@ void add_predictor_flag(Command app, PlanningFlags& flags) {
       .value_name("FILE");
 }
 
-void warn_without_predictions(const pipeline::PlannerOptions& options, std::int64_t used) {
-  if (used == 0 && pipeline::effective_source(options.policy, options.source) == pipeline::DemandSource::prediction)
-    warn(
-        "policy " + options.policy +
-        " made no plan ahead: the stream has no predictions (give --predictor FILE, or afore-trace predict adds them)");
+void warn_without_predictions(const PlanningFlags& flags, const pipeline::PlannerOptions& options, std::int64_t used) {
+  if (used > 0 || pipeline::effective_source(options.policy, options.source) != pipeline::DemandSource::prediction)
+    return;
+  warn("policy " + options.policy + " made no plan ahead: no later layer was foretold from the second step on (" +
+       (flags.predictor.empty() ? "give --predictor FILE, or afore-trace predict adds predictions)"
+                                : "a predictor needs routing: record --routing and import --rows write it)"));
 }
 
 Setup resolve(const PlanningFlags& flags, const std::optional<Header>& header, const std::string& default_policy) {

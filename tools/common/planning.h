@@ -38,8 +38,8 @@ void add_planning_flags(Command app, PlanningFlags& flags, bool with_policy);
 
 // --predictor, for tools that plan recorded streams.
 void add_predictor_flag(Command app, PlanningFlags& flags);
-// At the end of a run: a policy that plans from predictions, and there were none.
-void warn_without_predictions(const pipeline::PlannerOptions& options, std::int64_t used);
+// At the end of a run: a policy that plans from predictions, and there were none to use.
+void warn_without_predictions(const PlanningFlags& flags, const pipeline::PlannerOptions& options, std::int64_t used);
 
 // Everything a planner, a simulator or a verifier needs to know.
 struct Setup {

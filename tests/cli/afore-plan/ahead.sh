@@ -32,6 +32,9 @@ afore-serve compare --policies static,director,joined "${flags[@]}" --predictor 
 echo '--- no predictions'
 afore-plan --policy director "${flags[@]}" stream 2>&1 > bare | sed 's/^/stderr: /'
 kind plan bare | grep -c '"copies":\[\]'
+grep -v '"kind":"routing"\|"kind":"batch"' stream > unrouted
+afore-plan --policy director "${flags[@]}" --predictor predictor unrouted 2>&1 > /dev/null | sed 's/^/stderr: /'
+afore-serve compare --policies static,director "${flags[@]}" unrouted 2>&1 > /dev/null | sed 's/^/stderr: /'
 afore-plan --policy director --demand-source prefetch "${flags[@]}" stream > own
 kind plan own | grep -c '"ahead"' || true
 GAP_MS=1 source "$AFORE_SOURCE_DIR/tests/data/tiny_requests.sh"
