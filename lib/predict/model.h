@@ -10,6 +10,9 @@
 
 namespace afore::predict {
 
+// What a file may have, and so what can be learned.
+inline constexpr int kMostLayers = 1024, kMostExperts = 65535, kMostTopK = 1024;
+
 struct CascadeModel {
   PredictorShape shape;
   TokenTable tokens;

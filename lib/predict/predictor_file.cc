@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kFormat = "afore-predictor";
 constexpr const char* kVersion = "1";
-constexpr int kMostLayers = 1024, kMostExperts = 65535, kMostTopK = 1024, kMostHidden = 4096, kMostDims = 4096;
+constexpr int kMostHidden = 4096, kMostDims = 4096;
 constexpr int kMostVocab = 1 << 22;
 
 std::uint16_t to_bf16(float value) { return nn::round_to_bf16(std::bit_cast<std::uint32_t>(value)); }

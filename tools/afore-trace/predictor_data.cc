@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "common/record_stream.h"
+#include "predict/model.h"
 #include "util/error.h"
 
 namespace afore::cli {
@@ -39,6 +41,13 @@ double share_of(const std::string& request) {
 void require(const ModelSpec& model, const std::string& source) {
   if (model.moe_layers.empty() || model.experts == kAbsent || model.top_k == kAbsent)
     throw Error(ErrorKind::data, source + ": the header does not say the model's MoE layers, experts and top_k");
+  if (std::ssize(model.moe_layers) > predict::kMostLayers || model.experts > predict::kMostExperts ||
+      model.top_k > predict::kMostTopK)
+    throw Error(ErrorKind::data,
+                fmt::format("{}: {} MoE layers, {} experts, top_k {}: more than a predictor can have", source,
+                            model.moe_layers.size(), model.experts, model.top_k),
+                fmt::format("at most {} layers, {} experts, top_k {}", predict::kMostLayers, predict::kMostExperts,
+                            predict::kMostTopK));
 }
 
 bool same_model(const ModelSpec& a, const ModelSpec& b) {
@@ -123,6 +132,14 @@ class Loader {
 };
 
 }  // namespace
+
+void check_output_is_no_input(const PredictorDataOptions& options, const std::string& output) {
+  for (const std::string& text : options.inputs) {
+    std::error_code missing;
+    if (std::filesystem::equivalent(parse_input(text).path, output, missing))
+      throw Error(ErrorKind::usage, fmt::format("--output {}: it is an input, too", output), "give another name");
+  }
+}
 
 PredictorData load_predictor_data(const PredictorDataOptions& options) {
   std::vector<Input> inputs;

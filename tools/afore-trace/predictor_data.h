@@ -23,6 +23,8 @@ struct PredictorData {
   std::int64_t train_requests = 0, check_requests = 0, test_requests = 0;
 };
 
+// Error{usage}: a predictor written there would replace what it is learned from.
+void check_output_is_no_input(const PredictorDataOptions& options, const std::string& output);
 // Error{data}: another model than the first stream's, or nothing to learn from.
 PredictorData load_predictor_data(const PredictorDataOptions& options);
 

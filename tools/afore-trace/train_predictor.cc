@@ -75,9 +75,9 @@ double share_of_experts(const Trained& t) {
 std::string text_of(const Trained& t) {
   report::Table table({{"layer"}, {"rows"}, {"recall"}, {"popular"}, {"counts error"}, {"of popular"}});
   const auto add_row = [&](const std::string& name, const Accuracy& a) {
-    table.add_row({name, std::to_string(a.rows), fmt::format("{:.3f}", a.recall),
-                   fmt::format("{:.3f}", a.popular_recall), fmt::format("{:.3f}", a.counts_error),
-                   fmt::format("{:.3f}", a.popular_counts_error)});
+    const auto number = [&](double value) { return a.rows > 0 ? fmt::format("{:.3f}", value) : "-"; };
+    table.add_row({name, std::to_string(a.rows), number(a.recall), number(a.popular_recall), number(a.counts_error),
+                   number(a.popular_counts_error)});
   };
   for (std::size_t i = 0; i < t.layers.size(); ++i) add_row(std::to_string(t.model.shape.moe_layers[i]), t.layers[i]);
   table.add_rule();
@@ -95,12 +95,18 @@ std::string text_of(const Trained& t) {
   return text + "\n";
 }
 
+// Of no rows nothing is known.
 JsonObject json_of(const Accuracy& a) {
-  return JsonObject()
-      .add("recall", a.recall)
-      .add("popular_recall", a.popular_recall)
-      .add("counts_error", a.counts_error)
-      .add("popular_counts_error", a.popular_counts_error);
+  JsonObject object;
+  const auto add = [&](const char* key, double value) {
+    if (a.rows > 0) object.add(key, value);
+    else object.add_raw(key, "null");
+  };
+  add("recall", a.recall);
+  add("popular_recall", a.popular_recall);
+  add("counts_error", a.counts_error);
+  add("popular_counts_error", a.popular_counts_error);
+  return object;
 }
 
 std::string json_of(const Trained& t) {
@@ -151,6 +157,7 @@ void run_train(const TrainPredictorOptions& o) {
   if (o.data.hidden % predict::kLanes != 0)
     throw Error(ErrorKind::usage, fmt::format("--hidden {} is no multiple of {}", o.data.hidden, predict::kLanes));
   check_can_publish(o.output, o.force, kPublishHint);
+  check_output_is_no_input(o.data, o.output);
   const StopFlag* interrupted = catch_interrupts();
   Trained t;
   t.data = load_predictor_data(o.data);
@@ -162,8 +169,9 @@ void run_train(const TrainPredictorOptions& o) {
   t.model.facts = {{"producer", producer("afore-trace")},
                    {"train_rows", std::to_string(t.data.data.rows_of(predict::Part::train))},
                    {"epochs", std::to_string(o.epochs)},
-                   {"seed", std::to_string(o.seed)},
-                   {"recall", fmt::format("{:.4f}", mean_of(t.layers).recall)}};
+                   {"seed", std::to_string(o.seed)}};
+  if (const Accuracy mean = mean_of(t.layers); mean.rows > 0)
+    t.model.facts["recall"] = fmt::format("{:.4f}", mean.recall);
   t.bytes = predict::predictor_bytes(t.model);
   publish(o.output, t.bytes, o.force, kPublishHint);
   ByteWriter out("-");
