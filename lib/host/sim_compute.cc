@@ -7,7 +7,7 @@ void SimHost::Impl::start(const ComputeTask& task) {
   switch (task.kind) {
     case ComputeTask::Kind::attention: start_attention(task.worker, task.item); break;
     case ComputeTask::Kind::sampling: start_sampling(task.worker, task.item); break;
-    case ComputeTask::Kind::experts: ffn[task.worker].on_activations(now(), flight(task.serial).demand.target); break;
+    case ComputeTask::Kind::experts: ffn[task.worker].on_rows(now(), flight(task.serial).demand.target); break;
   }
 }
 

@@ -16,7 +16,7 @@ bool SimHost::Impl::is_void(const Event& event) const {
   switch (event.kind) {
     case EventKind::planned: return event.epoch != epoch;
     case EventKind::plan_available:
-    case EventKind::activations:
+    case EventKind::rows:
     case EventKind::ffn_done:
     case EventKind::copy_noticed:
     case EventKind::copy_released:

@@ -64,7 +64,7 @@ void SimHost::Impl::handle(const Event& event) {
     }
     case EventKind::planned: scheduler.on_planned(flight(event.serial).demand.target); break;
     case EventKind::plan_available: take_plans(event.worker, event.serial); break;
-    case EventKind::activations: units.rows_arrived(event.worker, event.serial); break;
+    case EventKind::rows: units.rows_arrived(event.worker, event.serial); break;
     case EventKind::copy_done: finish_copy({event.serial, event.index}); break;
     case EventKind::copy_noticed:
       ffn[event.worker].on_copy_done(now(), {event.serial, event.index}, event.receives);
@@ -188,7 +188,7 @@ void SimHost::Impl::send_demand(int worker, const Target& target, std::span<cons
               caused(EventKind::demand_part, worker, serial_of(target), buffer));
 }
 
-void SimHost::Impl::send_activations(int, const Target& target) {
+void SimHost::Impl::send_rows(int, const Target& target) {
   Flight& f = flight(serial_of(target));
   f.a2f_ready_ns = now();
   if (++f.a2f_joined == attention_count() && f.plan) start_a2f(f);
@@ -208,7 +208,7 @@ void SimHost::Impl::start_a2f(Flight& f) {
       received_until[w] = arrivals[w];
     }
     events.push(clock.notices('F', w, FaultClock::Lane::message, std::max(now(), arrivals[w])),
-                caused(EventKind::activations, w, serial));
+                caused(EventKind::rows, w, serial));
   }
 }
 

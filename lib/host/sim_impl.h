@@ -36,7 +36,7 @@ enum class EventKind : std::uint8_t {
   demand_part,
   planned,
   plan_available,
-  activations,
+  rows,
   copy_done,
   ffn_done,
   outputs,
@@ -147,7 +147,7 @@ struct SimHost::Impl final : AttentionWorker::Actions,
   void run_sampling(int worker, const WorkItem& item) override {
     units.ready({ComputeTask::Kind::sampling, worker, item, 0});
   }
-  void send_activations(int worker, const Target& target) override;
+  void send_rows(int worker, const Target& target) override;
   void send_demand(int worker, const Target& target, std::span<const std::int64_t> counts) override;
   void item_done(int, const WorkItem& item) override { coordinator.on_item_done(item); }
   // Scheduler

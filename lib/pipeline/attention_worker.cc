@@ -31,7 +31,7 @@ void AttentionWorker::on_attention_done(const Target& target, std::span<const st
   busy_ = false;
   // The demand goes first: it is small, and every microsecond of it is window for copies.
   actions_.send_demand(index_, target, counts);
-  actions_.send_activations(index_, target);
+  actions_.send_rows(index_, target);
   actions_.item_done(index_, item);
   start_next();
 }

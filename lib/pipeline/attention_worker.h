@@ -17,7 +17,7 @@ class AttentionWorker {
     virtual ~Actions() = default;
     virtual void run_attention(int worker, const WorkItem& item) = 0;  // attention and gate; -> on_attention_done
     virtual void run_sampling(int worker, const WorkItem& item) = 0;   // -> on_sampling_done
-    virtual void send_activations(int worker, const Target& target) = 0;
+    virtual void send_rows(int worker, const Target& target) = 0;
     virtual void send_demand(int worker, const Target& target, std::span<const std::int64_t> counts) = 0;
     virtual void item_done(int worker, const WorkItem& item) = 0;  // to the Coordinator
   };

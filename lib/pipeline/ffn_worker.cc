@@ -16,7 +16,7 @@ void FfnWorker::set_placement(int layer, const LayerPlacement& placement) {
 
 void FfnWorker::on_epoch(std::int64_t next_serial) {
   queue_.clear();
-  early_activations_.clear();
+  early_rows_.clear();
   incoming_.clear();
   outgoing_.clear();
   taken_serial_ = finished_serial_ = next_serial - 1;
@@ -64,23 +64,23 @@ void FfnWorker::on_plan(Nanos now, const PlanPtr& plan) {
   Pending& pending = queue_.emplace_back();
   pending.plan = plan;
   pending.taken_ns = now;
-  const auto early = early_activations_.find(plan->plan.target);
-  if (early != early_activations_.end()) {
+  const auto early = early_rows_.find(plan->plan.target);
+  if (early != early_rows_.end()) {
     pending.arrived = true;
-    early_activations_.erase(early);
+    early_rows_.erase(early);
   }
   if (overlap_) post_copies(now, pending);
   start_next(now);
 }
 
-void FfnWorker::on_activations(Nanos now, const Target& target) {
+void FfnWorker::on_rows(Nanos now, const Target& target) {
   for (Pending& pending : queue_) {
     if (pending.plan->plan.target != target) continue;
     pending.arrived = true;
     start_next(now);
     return;
   }
-  early_activations_.insert(target);
+  early_rows_.insert(target);
 }
 
 // Binds slots and posts both ends of this worker's copies, in list order: what a slot means for later targets changes

@@ -49,7 +49,7 @@ class FfnWorker {
   void set_placement(int layer, const LayerPlacement& placement);
 
   void on_plan(Nanos now, const PlanPtr& plan);
-  void on_activations(Nanos now, const Target& target);
+  void on_rows(Nanos now, const Target& target);
   void on_copy_started(Nanos now, const CopyId& id);
   void on_copy_done(Nanos now, const CopyId& id, bool receives);  // a reload too, as receiving
   void on_ffn_done(Nanos now, const Target& target);
@@ -109,7 +109,7 @@ class FfnWorker {
   Actions& actions_;
   std::map<int, Layer> layers_;
   std::deque<Pending> queue_;  // plans taken, not finished; bounded by the plan ring
-  std::set<Target> early_activations_;
+  std::set<Target> early_rows_;
   std::map<CopyId, Transfer> incoming_, outgoing_;  // posted and not done
   std::int64_t finished_serial_ = -1;
   std::int64_t taken_serial_ = -1;

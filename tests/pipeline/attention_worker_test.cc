@@ -10,7 +10,7 @@ class Recorder final : public AttentionWorker::Actions {
  public:
   void run_attention(int, const WorkItem& item) override { log.push_back("attention " + name(item.target)); }
   void run_sampling(int, const WorkItem& item) override { log.push_back("sampling " + name(item.target)); }
-  void send_activations(int, const Target& target) override { log.push_back("activations " + name(target)); }
+  void send_rows(int, const Target& target) override { log.push_back("rows " + name(target)); }
   void send_demand(int worker, const Target& target, std::span<const std::int64_t> counts) override {
     EXPECT_EQ(worker, 3);
     std::string text = "demand ";
@@ -57,7 +57,7 @@ TEST_F(AttentionWorkerTest, OneAtATimeInStreamOrderDemandFirst) {
   worker.on_work(first(kB));
   EXPECT_EQ(recorder.take(), Log{"attention 0:1:0"});
   worker.on_attention_done(kA, kCounts);
-  EXPECT_EQ(recorder.take(), (Log{"demand 0:1:0 2 0 1", "activations 0:1:0", "done 0:1:0", "attention 0:1:1"}));
+  EXPECT_EQ(recorder.take(), (Log{"demand 0:1:0 2 0 1", "rows 0:1:0", "done 0:1:0", "attention 0:1:1"}));
 }
 
 TEST_F(AttentionWorkerTest, TheNextLayerWaitsForTheResultsOfItsOwnMicrobatch) {

@@ -55,7 +55,7 @@ TEST_F(FfnWorkerTest, ATargetWaitsForTheCopyItUses) {
   worker.on_plan(100, published(0, kA, {{0, 0, 1, 1}}, {{0, 0, 4}, {0, 1, 3}, {1, 1, 1}}, 3));
   EXPECT_EQ(recorder.take(), (Log{"post 0.0 in", "release 0.0 in"}));
   worker.on_copy_started(100, {0, 0});
-  worker.on_activations(150, kA);
+  worker.on_rows(150, kA);
   EXPECT_EQ(recorder.take(), Log{});
   worker.on_copy_done(350, {0, 0}, true);
   EXPECT_EQ(recorder.take(), Log{"run 0:1:0 4 of 2"});
@@ -67,7 +67,7 @@ TEST_F(FfnWorkerTest, ATargetWaitsForTheCopyItUses) {
 TEST_F(FfnWorkerTest, ACopyThatEndsInTheWindowIsHidden) {
   worker.on_plan(100, published(0, kA, {{0, 0, 1, 1}}, {{0, 1, 1}}, 3));
   worker.on_copy_done(350, {0, 0}, true);
-  worker.on_activations(400, kA);
+  worker.on_rows(400, kA);
   worker.on_ffn_done(500, kA);
   expect_times(100, 300, 250, 0, 0);
 }
@@ -75,13 +75,13 @@ TEST_F(FfnWorkerTest, ACopyThatEndsInTheWindowIsHidden) {
 TEST_F(FfnWorkerTest, ATargetDoesNotWaitForCopiesItDoesNotUse) {
   worker.on_plan(100, published(0, kA, {{0, 0, 1, 1}}, {{0, 0, 4}, {1, 1, 1}}, 3));
   recorder.take();
-  worker.on_activations(150, kA);
+  worker.on_rows(150, kA);
   EXPECT_EQ(recorder.take(), Log{"run 0:1:0 1 of 1"});
   worker.on_ffn_done(260, kA);
   expect_times(110, 50, 0, 0, 0);
   // The next target uses the replica while its copy is still under way: it waits, from its own plan on.
   worker.on_plan(270, published(1, kB, {}, {{0, 1, 1}}, 3));
-  worker.on_activations(280, kB);
+  worker.on_rows(280, kB);
   EXPECT_EQ(recorder.take(), Log{"send 0:1:0"});
   worker.on_copy_done(350, {0, 0}, true);
   EXPECT_EQ(recorder.take(), Log{"run 0:1:1 1 of 1"});
@@ -99,12 +99,12 @@ TEST_F(FfnWorkerTest, ASlotWithPendingWorkIsNotOverwritten) {
   worker.on_plan(0, published(0, kA, {{0, 0, 1, 1}}, {{0, 1, 2}}, 3));
   worker.on_copy_started(0, {0, 0});
   worker.on_copy_done(250, {0, 0}, true);
-  worker.on_activations(260, kA);
+  worker.on_rows(260, kA);
   EXPECT_EQ(recorder.take(), (Log{"post 0.0 in", "release 0.0 in", "run 0:1:0 2 of 1"}));
   worker.on_plan(300, published(1, kB, {{2, 2, 1, 1}}, {{2, 1, 1}}, 3));
   EXPECT_EQ(recorder.take(), Log{"post 1.0 in"});
   EXPECT_NE(error_of([&] { worker.on_copy_started(310, {1, 0}); }, ErrorKind::internal), "no error");
-  worker.on_activations(400, kB);
+  worker.on_rows(400, kB);
   worker.on_ffn_done(500, kA);
   EXPECT_EQ(recorder.take(), (Log{"send 0:1:0", "release 1.0 in"}));
   worker.on_copy_started(500, {1, 0});
@@ -136,9 +136,9 @@ TEST_F(FfnWorkerTest, ACopyOutWaitsForTheCopyThatFillsItsSlot) {
 TEST_F(FfnWorkerTest, TargetsRunInPlanOrderWhateverArrivesFirst) {
   worker.on_plan(0, published(0, kA, {}, {{1, 1, 1}}, 3));
   worker.on_plan(0, published(1, kB, {}, {{1, 1, 2}}, 3));
-  worker.on_activations(10, kB);
+  worker.on_rows(10, kB);
   EXPECT_EQ(recorder.take(), Log{});
-  worker.on_activations(20, kA);
+  worker.on_rows(20, kA);
   EXPECT_EQ(recorder.take(), Log{"run 0:1:0 1 of 1"});
   worker.on_ffn_done(125, kA);
   EXPECT_EQ(recorder.take(), (Log{"send 0:1:0", "run 0:1:1 2 of 1"}));
@@ -147,7 +147,7 @@ TEST_F(FfnWorkerTest, TargetsRunInPlanOrderWhateverArrivesFirst) {
 }
 
 TEST_F(FfnWorkerTest, TheWindowOfALatePlanIsZero) {
-  worker.on_activations(100, kA);
+  worker.on_rows(100, kA);
   worker.on_plan(180, published(0, kA, {}, {{1, 1, 1}}, 3));
   EXPECT_EQ(recorder.take(), Log{"run 0:1:0 1 of 1"});
   worker.on_ffn_done(285, kA);
@@ -179,7 +179,7 @@ TEST_F(FfnWorkerTest, VirtualPlansNeedNoPlacement) {
   auto plan = std::make_shared<PublishedPlan>(*published(0, {0, 9, 0}, {}, {{2, 1, 3}}, 3));
   plan->plan.is_virtual = true;
   worker.on_plan(0, plan);
-  worker.on_activations(5, {0, 9, 0});
+  worker.on_rows(5, {0, 9, 0});
   EXPECT_EQ(recorder.take(), Log{"run 0:9:0 3 of 1"});
 }
 
@@ -196,18 +196,18 @@ TEST_F(FfnWorkerTest, ATargetRunsWithTheSlotOfEachShare) {
   worker.on_plan(0, published(0, kA, {{0, 0, 1, 1}, {2, 2, 1, -1}}, {{0, 1, 1}, {1, 1, 1}, {2, 1, 1}}, 3));
   worker.on_copy_done(5, {0, 0}, true);
   worker.on_copy_done(9, {0, 1}, true);
-  worker.on_activations(10, kA);
+  worker.on_rows(10, kA);
   EXPECT_EQ(recorder.slots, (Slots{1, 0, 2}));
   // The slot of a share is that of its own plan, whatever later plans make of it.
   worker.on_plan(20, published(1, kB, {}, {{0, 1, 1}}, 3));
   worker.on_plan(20, published(2, kC, {{2, 2, 1, 1}}, {{2, 1, 1}}, 3));
-  worker.on_activations(30, kB);
+  worker.on_rows(30, kB);
   worker.on_ffn_done(40, kA);
   EXPECT_EQ(recorder.slots, Slots{1});
   worker.on_ffn_done(50, kB);
   worker.on_copy_started(50, {2, 0});
   worker.on_copy_done(60, {2, 0}, true);
-  worker.on_activations(70, kC);
+  worker.on_rows(70, kC);
   EXPECT_EQ(recorder.slots, Slots{1});  // a regular slot before staging
 }
 
@@ -216,7 +216,7 @@ TEST_F(FfnWorkerTest, AVirtualPlanHasNoSlots) {
   plan->plan.is_virtual = true;
   recorder.slots = {7};
   worker.on_plan(0, plan);
-  worker.on_activations(5, kA);
+  worker.on_rows(5, kA);
   EXPECT_EQ(recorder.take(), Log{"run 0:1:0 1 of 1"});
   EXPECT_EQ(recorder.slots, Slots{});
 }
@@ -235,7 +235,7 @@ TEST_F(FfnWorkerTest, TheInventoryTellsOnlyWhatIsWhole) {
   // A copy over it that has not begun leaves it whole; one that has begun does not.
   worker.on_plan(300, published(1, kB, {{2, 2, 1, 1}}, {}, 3));
   EXPECT_EQ(worker.inventory(1), (Experts{1, 0, kNoExpert}));
-  worker.on_activations(300, kA);
+  worker.on_rows(300, kA);
   worker.on_ffn_done(310, kA);
   worker.on_copy_started(310, {1, 0});
   EXPECT_EQ(worker.inventory(1), (Experts{1, kNoExpert, kNoExpert}));
@@ -244,14 +244,14 @@ TEST_F(FfnWorkerTest, TheInventoryTellsOnlyWhatIsWhole) {
 TEST_F(FfnWorkerTest, ANewEpochDropsEverythingUnfinished) {
   worker.on_plan(0, published(0, kA, {{0, 0, 1, 1}}, {{0, 1, 1}}, 3));
   worker.on_plan(0, published(1, kB, {}, {{1, 1, 1}}, 3));
-  worker.on_activations(5, kA);
-  worker.on_activations(6, kB);
+  worker.on_rows(5, kA);
+  worker.on_rows(6, kB);
   recorder.take();
   worker.on_epoch(0);
   worker.set_placement(1, LayerPlacement::initial(3, 3, 1));
   worker.on_plan(50, published(0, kA, {}, {{1, 1, 1}}, 3));
-  EXPECT_EQ(recorder.take(), Log{});  // its activations are sent again
-  worker.on_activations(60, kA);
+  EXPECT_EQ(recorder.take(), Log{});  // its rows are sent again
+  worker.on_rows(60, kA);
   EXPECT_EQ(recorder.take(), Log{"run 0:1:0 1 of 1"});
   EXPECT_NE(error_of([&] { worker.on_copy_done(70, {0, 0}, true); }, ErrorKind::internal), "no error");
 }
@@ -264,7 +264,7 @@ TEST_F(FfnWorkerTest, ATargetWaitsForTheExpertThatIsReadAgain) {
   worker.on_reload(1, 1, {-2, 0});
   EXPECT_EQ(worker.inventory(1), (Experts{1, kNoExpert, kNoExpert}));
   worker.on_plan(0, published(0, kA, {{0, 1, 2, 1}}, {{0, 1, 1}}, 3));
-  worker.on_activations(10, kA);
+  worker.on_rows(10, kA);
   EXPECT_EQ(recorder.take(), Log{"post 0.0 out"});
   worker.on_copy_done(500, {-2, 0}, true);
   EXPECT_EQ(recorder.take(), (Log{"release 0.0 out", "run 0:1:0 1 of 1"}));
@@ -280,8 +280,8 @@ struct WithoutOverlap : FfnWorkerTest {
 TEST_F(WithoutOverlap, CopiesStartWhenTheWorkerIsFreeForTheirTarget) {
   worker.on_plan(100, published(0, kA, {}, {{1, 1, 1}}, 3));
   worker.on_plan(110, published(1, kB, {{0, 0, 1, 1}}, {{0, 1, 1}}, 3));
-  worker.on_activations(150, kA);
-  worker.on_activations(160, kB);
+  worker.on_rows(150, kA);
+  worker.on_rows(160, kB);
   EXPECT_EQ(recorder.take(), Log{"run 0:1:0 1 of 1"});
   worker.on_ffn_done(300, kA);
   EXPECT_EQ(recorder.take(), (Log{"send 0:1:0", "post 1.0 in", "release 1.0 in"}));

@@ -50,7 +50,7 @@ void AttentionNode::perform(const Deed& deed) {
   switch (deed.kind) {
     // The part of the demand was read by its actor's event; the counts stay as they are until the target is combined.
     case Deed::Kind::demand: engine_.on_demand(index_, deed.target, steps_[deed.target.microbatch]->counts); break;
-    case Deed::Kind::activations: engine_.on_activations(deed.target); break;
+    case Deed::Kind::rows: engine_.on_rows(deed.target); break;
     case Deed::Kind::item_done: engine_.on_item_done(deed.item); break;
   }
 }
@@ -73,9 +73,7 @@ void AttentionNode::send_demand(int, const Target& target, std::span<const std::
   deeds_.push_back({Deed::Kind::demand, target, {}});
 }
 
-void AttentionNode::send_activations(int, const Target& target) {
-  deeds_.push_back({Deed::Kind::activations, target, {}});
-}
+void AttentionNode::send_rows(int, const Target& target) { deeds_.push_back({Deed::Kind::rows, target, {}}); }
 
 void AttentionNode::item_done(int, const WorkItem& item) {
   deeds_.push_back({Deed::Kind::item_done, item.target, item});

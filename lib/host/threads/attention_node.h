@@ -32,7 +32,7 @@ class AttentionNode final : pipeline::AttentionWorker::Actions {
 
  private:
   struct Deed {
-    enum class Kind { demand, activations, item_done } kind;
+    enum class Kind { demand, rows, item_done } kind;
     Target target;
     pipeline::WorkItem item;
   };
@@ -45,7 +45,7 @@ class AttentionNode final : pipeline::AttentionWorker::Actions {
   // Actions
   void run_attention(int worker, const pipeline::WorkItem& item) override { give(item, worker); }
   void run_sampling(int worker, const pipeline::WorkItem& item) override { give(item, worker); }
-  void send_activations(int worker, const Target& target) override;
+  void send_rows(int worker, const Target& target) override;
   void send_demand(int worker, const Target& target, std::span<const std::int64_t> counts) override;
   void item_done(int worker, const pipeline::WorkItem& item) override;
   void give(const pipeline::WorkItem& item, int worker);

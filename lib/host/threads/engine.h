@@ -68,7 +68,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   void fail(const std::string& thread, const std::exception_ptr& error);   // ends the run
 
   void on_demand(int source, const Target& target, const std::vector<std::int64_t>& counts);
-  void on_activations(const Target& target);
+  void on_rows(const Target& target);
   void on_item_done(const pipeline::WorkItem& item);
   void on_ffn_done(int worker, const Target& target, const pipeline::WorkerTimes& times);
   std::span<device::Step* const> parts(const Target& target);

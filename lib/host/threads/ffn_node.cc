@@ -79,8 +79,8 @@ void FfnNode::perform(const Deed& deed) {
   }
 }
 
-void FfnNode::on_activations(const Target& target) {
-  react([&](Nanos now) { actor_.on_activations(now, target); });
+void FfnNode::on_rows(const Target& target) {
+  react([&](Nanos now) { actor_.on_rows(now, target); });
 }
 
 void FfnNode::on_plan_available() {

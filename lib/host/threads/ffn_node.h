@@ -47,7 +47,7 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   void start();
   void stop();
 
-  void on_activations(const Target& target);
+  void on_rows(const Target& target);
   void on_plan_available();  // one more plan of the ring has reached this worker
   void on_copy_ready(const device::CopyKey& key, const CopyRoute& route);
   void on_copy_done(const device::CopyKey& key, bool receives);

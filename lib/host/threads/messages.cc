@@ -142,7 +142,7 @@ pipeline::PlanPtr ThreadEngine::take_plan(int worker, std::int64_t serial) {
 std::span<device::Step* const> ThreadEngine::parts(const Target& target) { return flight(target)->parts; }
 
 // All workers' rows go together when the last is through the gate: FFN workers see whole targets.
-void ThreadEngine::on_activations(const Target& target) {
+void ThreadEngine::on_rows(const Target& target) {
   const FlightPtr mine = flight(target);
   bool all = false, send = false;
   {
@@ -154,7 +154,7 @@ void ThreadEngine::on_activations(const Target& target) {
   }
   if (send) start_a2f(mine);
   if (!all || options_.paced) return;
-  for (const auto& node : ffn_) node->on_activations(target);
+  for (const auto& node : ffn_) node->on_rows(target);
 }
 
 // Paced: when rows arrive is the cost model's word.
@@ -166,7 +166,7 @@ void ThreadEngine::start_a2f(const FlightPtr& mine) {
                mine->plan->worker_tokens, arrivals);
   }
   const Target target = mine->demand.target;
-  for (int w = 0; w < ffn_count(); ++w) timer_->at(arrivals[w], [this, w, target] { ffn_[w]->on_activations(target); });
+  for (int w = 0; w < ffn_count(); ++w) timer_->at(arrivals[w], [this, w, target] { ffn_[w]->on_rows(target); });
 }
 
 // The times go first: when a step is sampled, all that there is to tell of its targets is told.
