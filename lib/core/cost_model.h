@@ -125,6 +125,14 @@ struct Copy {
   bool operator==(const Copy&) const = default;
 };
 
+// One copy, named the same on both ends: the serial of the plan that lists it and its place there, those for other
+// layers last.
+struct CopyId {
+  std::int64_t serial = 0;
+  int index = 0;
+  auto operator<=>(const CopyId&) const = default;
+};
+
 // When the last of `copies` ends, from an idle start at 0: in list order, each as soon as the out port of `from`
 // and the in port of `to` are free (list scheduling; docs/metrics.md "migration_ns"). 0 for no copies.
 Nanos migration_ns(std::span<const Copy> copies, int workers, const LayerCost& cost,

@@ -4,15 +4,15 @@
 
 namespace afore::device {
 
-void CopyPorts::post(const CopyKey& key, const Copy& copy, bool receives) {
-  transfers_[key].copy = copy;
-  (receives ? in_[copy.to] : out_[copy.from]).push_back(key);
+void CopyPorts::post(const CopyId& id, const Copy& copy, bool receives) {
+  transfers_[id].copy = copy;
+  (receives ? in_[copy.to] : out_[copy.from]).push_back(id);
 }
 
-void CopyPorts::release(const CopyKey& key, bool receives, std::vector<CopyKey>& started) {
-  Transfer& transfer = transfers_.at(key);
+void CopyPorts::release(const CopyId& id, bool receives, std::vector<CopyId>& started) {
+  Transfer& transfer = transfers_.at(id);
   (receives ? transfer.in_released : transfer.out_released) = true;
-  try_start(key, started);
+  try_start(id, started);
 }
 
 std::int64_t CopyPorts::abandon_all() {
@@ -23,20 +23,20 @@ std::int64_t CopyPorts::abandon_all() {
   return abandoned;
 }
 
-void CopyPorts::try_start(const CopyKey& key, std::vector<CopyKey>& started) {
-  const auto it = transfers_.find(key);
+void CopyPorts::try_start(const CopyId& id, std::vector<CopyId>& started) {
+  const auto it = transfers_.find(id);
   AFORE_CHECK(it != transfers_.end(), "a copy is released that was not posted");
   Transfer& transfer = it->second;
   if (transfer.running || !transfer.out_released || !transfer.in_released) return;
   const auto& out = out_[transfer.copy.from];
   const auto& in = in_[transfer.copy.to];
-  if (out.front() != key || in.front() != key) return;
+  if (out.front() != id || in.front() != id) return;
   transfer.running = true;
-  started.push_back(key);
+  started.push_back(id);
 }
 
-void CopyPorts::done(const CopyKey& key, std::vector<CopyKey>& started) {
-  const auto it = transfers_.find(key);
+void CopyPorts::done(const CopyId& id, std::vector<CopyId>& started) {
+  const auto it = transfers_.find(id);
   AFORE_CHECK(it != transfers_.end() && it->second.running, "a copy is done that was not running");
   const Copy copy = it->second.copy;
   transfers_.erase(it);

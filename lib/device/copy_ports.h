@@ -5,30 +5,27 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "core/cost_model.h"
 
 namespace afore::device {
 
-using CopyKey = std::pair<std::int64_t, int>;  // plan serial, place in its list
-
 class CopyPorts {
  public:
   explicit CopyPorts(int workers) : out_(workers), in_(workers) {}
 
-  void post(const CopyKey& key, const Copy& copy, bool receives);
+  void post(const CopyId& id, const Copy& copy, bool receives);
   // Appends copies that may start now to `started`; they occupy both ports until done().
-  void release(const CopyKey& key, bool receives, std::vector<CopyKey>& started);
-  void done(const CopyKey& key, std::vector<CopyKey>& started);
-  const Copy& copy(const CopyKey& key) const { return transfers_.at(key).copy; }
+  void release(const CopyId& id, bool receives, std::vector<CopyId>& started);
+  void done(const CopyId& id, std::vector<CopyId>& started);
+  const Copy& copy(const CopyId& id) const { return transfers_.at(id).copy; }
   bool idle() const { return transfers_.empty(); }
-  bool under_way(const CopyKey& key) const { return transfers_.contains(key); }
+  bool under_way(const CopyId& id) const { return transfers_.contains(id); }
   std::int64_t abandon_all();  // how many there were
   // No copy of a plan with a serial below `serial` is under way.
   bool idle_before(std::int64_t serial) const {
-    return transfers_.empty() || transfers_.begin()->first.first >= serial;
+    return transfers_.empty() || transfers_.begin()->first.serial >= serial;
   }
 
  private:
@@ -36,10 +33,10 @@ class CopyPorts {
     Copy copy;
     bool out_released = false, in_released = false, running = false;
   };
-  void try_start(const CopyKey& key, std::vector<CopyKey>& started);
+  void try_start(const CopyId& id, std::vector<CopyId>& started);
 
-  std::map<CopyKey, Transfer> transfers_;
-  std::vector<std::deque<CopyKey>> out_, in_;
+  std::map<CopyId, Transfer> transfers_;
+  std::vector<std::deque<CopyId>> out_, in_;
 };
 
 }  // namespace afore::device

@@ -102,25 +102,25 @@ void SimHost::Impl::take_plans(int worker, std::int64_t serial) {
 }
 
 // Each end notices for itself.
-void SimHost::Impl::finish_copy(const device::CopyKey& key) {
-  const Copy copy = ports.copy(key);
-  if (const Nanos delay = shares_links() ? traffic.take_delay(key) : 0; delay > 0) {
-    events.push(now() + delay, caused(EventKind::copy_done, copy.to, key.first, key.second));
+void SimHost::Impl::finish_copy(const CopyId& id) {
+  const Copy copy = ports.copy(id);
+  if (const Nanos delay = shares_links() ? traffic.take_delay(id) : 0; delay > 0) {
+    events.push(now() + delay, caused(EventKind::copy_done, copy.to, id.serial, id.index));
     return;
   }
   if (sink.operation) {
-    timeline("F", copy.to, "copy", "copy_expert", flight(key.first).demand.target, running_copies[key], now());
-    running_copies.erase(key);
+    timeline("F", copy.to, "copy", "copy_expert", flight(id.serial).demand.target, running_copies[id], now());
+    running_copies.erase(id);
   }
-  std::vector<device::CopyKey> started;
-  ports.done(key, started);
+  std::vector<CopyId> started;
+  ports.done(id, started);
   metrics.copies().on_ended(now());
   for (const bool receives : {false, true}) {
     const int worker = receives ? copy.to : copy.from;
     const Nanos noticed =
         clock.notices('F', worker, receives ? FaultClock::Lane::copy_in : FaultClock::Lane::copy_out, now());
-    if (noticed == now()) ffn[worker].on_copy_done(now(), {key.first, key.second}, receives);
-    else events.push(noticed, caused(EventKind::copy_noticed, worker, key.first, key.second, receives));
+    if (noticed == now()) ffn[worker].on_copy_done(now(), id, receives);
+    else events.push(noticed, caused(EventKind::copy_noticed, worker, id.serial, id.index, receives));
   }
   start_copies(started);
 }
@@ -245,22 +245,22 @@ void SimHost::Impl::release_copy(int worker, const CopyId& id, bool receives) {
     events.push(held, caused(EventKind::copy_released, worker, id.serial, id.index, true));
     return;
   }
-  std::vector<device::CopyKey> started;
-  ports.release({id.serial, id.index}, receives, started);
+  std::vector<CopyId> started;
+  ports.release(id, receives, started);
   start_copies(started);
 }
 
-void SimHost::Impl::start_copies(const std::vector<device::CopyKey>& started) {
-  for (const device::CopyKey& key : started) {
-    const Copy& copy = ports.copy(key);
+void SimHost::Impl::start_copies(const std::vector<CopyId>& started) {
+  for (const CopyId& id : started) {
+    const Copy& copy = ports.copy(id);
     if (!alive[copy.from] || !alive[copy.to]) continue;  // it hangs until the loss is noticed
-    ffn[copy.to].on_copy_started(now(), {key.first, key.second});
+    ffn[copy.to].on_copy_started(now(), id);
     metrics.copies().on_started(now());
-    if (sink.operation) running_copies[key] = now();
+    if (sink.operation) running_copies[id] = now();
     const Nanos usual = copy_ns(options.layer_cost, options.cluster.workers, copy.from, copy.to);
     const Nanos ns = static_cast<Nanos>(static_cast<double>(usual) * clock.slowdown(now()));
-    events.push(now() + ns, caused(EventKind::copy_done, copy.to, key.first, key.second));
-    if (shares_links()) traffic.started(key, copy, now(), transfers->ahead_of_copy(copy.from, copy.to, now()));
+    events.push(now() + ns, caused(EventKind::copy_done, copy.to, id.serial, id.index));
+    if (shares_links()) traffic.started(id, copy, now(), transfers->ahead_of_copy(copy.from, copy.to, now()));
   }
 }
 

@@ -22,7 +22,6 @@ namespace afore::host {
 
 using pipeline::AttentionWorker;
 using pipeline::Coordinator;
-using pipeline::CopyId;
 using pipeline::FfnWorker;
 using pipeline::PlanPtr;
 using pipeline::Scheduler;
@@ -114,8 +113,8 @@ struct SimHost::Impl final : AttentionWorker::Actions,
   void start_attention(int worker, const WorkItem& item);
   void start_sampling(int worker, const WorkItem& item);
   void start_a2f(Flight& flight);
-  void start_copies(const std::vector<device::CopyKey>& started);
-  void finish_copy(const device::CopyKey& key);
+  void start_copies(const std::vector<CopyId>& started);
+  void finish_copy(const CopyId& id);
   void take_plans(int worker, std::int64_t serial);
   void return_outputs(Flight& flight);
   void retire_flights();
@@ -155,7 +154,7 @@ struct SimHost::Impl final : AttentionWorker::Actions,
   bool publish(const Target& target) override;
   // FfnWorker
   void post_copy(int, const CopyId& id, const Copy& copy, bool receives, int, int) override {
-    ports.post({id.serial, id.index}, copy, receives);
+    ports.post(id, copy, receives);
   }
   void release_copy(int, const CopyId& id, bool receives) override;
   void run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated,
@@ -193,8 +192,8 @@ struct SimHost::Impl final : AttentionWorker::Actions,
   std::map<int, std::vector<std::int64_t>> sampling_sequences;  // per attention worker, of the step sent out last
   std::vector<std::vector<std::int64_t>> parts;                 // demand parts under way
   std::vector<int> free_parts;
-  std::map<device::CopyKey, std::int64_t> running_copies;  // start, for the timeline
-  std::vector<Nanos> received_until, sent_until;           // by FFN worker: its link is taken, for the timeline
+  std::map<CopyId, std::int64_t> running_copies;  // start, for the timeline
+  std::vector<Nanos> received_until, sent_until;  // by FFN worker: its link is taken, for the timeline
   std::vector<Nanos> arrivals;
   std::vector<std::int64_t> part;
 };

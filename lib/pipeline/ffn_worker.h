@@ -15,13 +15,6 @@
 
 namespace afore::pipeline {
 
-// One copy, named the same on both ends: the plan that lists it and its place there, those for other layers last.
-struct CopyId {
-  std::int64_t serial = 0;
-  int index = 0;
-  auto operator<=>(const CopyId&) const = default;
-};
-
 inline constexpr int kFromSource = -1;  // a copy's `from`: the weights' source, not another worker
 
 class FfnWorker {

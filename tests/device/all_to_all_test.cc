@@ -94,15 +94,15 @@ TEST(AllToAll, CopiesAreInTheWayOfAllFourTransfers) {
   PipelineCost c = cost();
   c.link_latency_ns = 0;
   AllToAll links(c, 2, &traffic);
-  const CopyKey key{0, 0};
-  traffic.started(key, {5, 0, 1, 2}, 0, 0);                           // out of rank 0, into rank 1
+  const CopyId id{0, 0};
+  traffic.started(id, {5, 0, 1, 2}, 0, 0);                            // out of rank 0, into rank 1
   EXPECT_EQ(dispatch(links, 10, {2, 2}, {2, 2}), (Times{120, 120}));  // both wait for the chunk until 100
   EXPECT_EQ(links.remaining_out(0, 110), 10);
   EXPECT_EQ(links.remaining_out(1, 110), 0);
   EXPECT_EQ(links.remaining_in(1, 110), 10);
   EXPECT_EQ(links.combine_send(0, 310, 3), 430);
   EXPECT_EQ(links.combine_send(1, 310, 3), 340);
-  EXPECT_EQ(traffic.take_delay(key), 20 + 20 + 30);
+  EXPECT_EQ(traffic.take_delay(id), 20 + 20 + 30);
 }
 
 }  // namespace

@@ -13,24 +13,24 @@ namespace {
 // Posts and releases both ends of each copy as plans do; runs until all are done; end time of each by list index.
 std::vector<Nanos> run(const std::vector<Copy>& copies, int workers, Nanos copy_ns) {
   CopyPorts ports(workers);
-  std::vector<CopyKey> started;
+  std::vector<CopyId> started;
   for (int i = 0; i < static_cast<int>(copies.size()); ++i)
     for (const bool receives : {false, true}) ports.post({0, i}, copies[i], receives);
   for (int i = 0; i < static_cast<int>(copies.size()); ++i)
     for (const bool receives : {false, true}) ports.release({0, i}, receives, started);
   std::vector<Nanos> ends(copies.size(), -1);
-  std::vector<std::pair<Nanos, CopyKey>> running;
+  std::vector<std::pair<Nanos, CopyId>> running;
   Nanos now = 0;
   for (;;) {
-    for (const CopyKey& key : started) running.emplace_back(now + copy_ns, key);
+    for (const CopyId& id : started) running.emplace_back(now + copy_ns, id);
     started.clear();
     if (running.empty()) break;
     const auto next = std::min_element(running.begin(), running.end());
-    const auto [at, key] = *next;
+    const auto [at, id] = *next;
     running.erase(next);
     now = at;
-    ends[key.second] = now;
-    ports.done(key, started);
+    ends[id.index] = now;
+    ports.done(id, started);
   }
   EXPECT_TRUE(ports.idle());
   return ends;
@@ -77,19 +77,19 @@ TEST(CopyPorts, TheEndIsWhatPlansPredict) {
 
 TEST(CopyPorts, NothingStartsBeforeBothEndsReleaseIt) {
   CopyPorts ports(2);
-  std::vector<CopyKey> started;
+  std::vector<CopyId> started;
   ports.post({3, 0}, {0, 0, 1, 0}, true);
   ports.release({3, 0}, true, started);
   EXPECT_TRUE(started.empty());
   ports.post({3, 0}, {0, 0, 1, 0}, false);
   EXPECT_TRUE(started.empty());
   ports.release({3, 0}, false, started);
-  EXPECT_EQ(started, std::vector<CopyKey>{(CopyKey{3, 0})});
+  EXPECT_EQ(started, std::vector<CopyId>{(CopyId{3, 0})});
 }
 
 TEST(CopyPorts, AnUnreleasedCopyHoldsBackThoseBehindIt) {
   CopyPorts ports(3);
-  std::vector<CopyKey> started;
+  std::vector<CopyId> started;
   const Copy first{0, 0, 1, 0}, second{1, 0, 2, 0};
   for (const bool receives : {false, true}) {
     ports.post({0, 0}, first, receives);
@@ -99,19 +99,19 @@ TEST(CopyPorts, AnUnreleasedCopyHoldsBackThoseBehindIt) {
   ports.release({0, 0}, false, started);
   EXPECT_TRUE(started.empty());
   ports.release({0, 0}, true, started);
-  EXPECT_EQ(started, std::vector<CopyKey>{(CopyKey{0, 0})});
+  EXPECT_EQ(started, std::vector<CopyId>{(CopyId{0, 0})});
   EXPECT_FALSE(ports.idle_before(1));
   EXPECT_TRUE(ports.idle_before(0));
   started.clear();
   ports.done({0, 0}, started);
-  EXPECT_EQ(started, std::vector<CopyKey>{(CopyKey{1, 0})});
+  EXPECT_EQ(started, std::vector<CopyId>{(CopyId{1, 0})});
   EXPECT_TRUE(ports.idle_before(1));
   EXPECT_FALSE(ports.idle());
 }
 
 TEST(CopyPorts, RefusesWhatIsNotRunning) {
   CopyPorts ports(2);
-  std::vector<CopyKey> started;
+  std::vector<CopyId> started;
   ports.post({0, 0}, {0, 0, 1, 0}, true);
   EXPECT_THROW(ports.done({0, 0}, started), Error);
 }

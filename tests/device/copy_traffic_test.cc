@@ -9,7 +9,7 @@ namespace afore::device {
 namespace {
 
 using Way = CopyTraffic::Way;
-const CopyKey kCopy{0, 0};
+const CopyId kCopy{0, 0};
 const Copy kFrom0To1{5, 0, 1, 2};
 
 TEST(CopyTraffic, ATransferWaitsForTheChunkAndTheCopyForTheTransfer) {

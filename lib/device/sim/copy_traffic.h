@@ -18,11 +18,11 @@ class CopyTraffic {
   CopyTraffic(int ffn_workers, Nanos chunk_ns) : chunk_ns_(chunk_ns), on_link_(2 * ffn_workers) {}
 
   // `behind_ns`: what is left of transfers on its two links; the copy goes behind them.
-  void started(const CopyKey& key, const Copy& copy, Nanos now_ns, Nanos behind_ns);
+  void started(const CopyId& id, const Copy& copy, Nanos now_ns, Nanos behind_ns);
   // A transfer takes the worker's link at `at_ns` for `duration_ns`: how long it waits for a chunk.
   Nanos go_ahead(int worker, Way way, Nanos at_ns, Nanos duration_ns);
   // What the copy still has to wait at the moment it would be done; 0 = it is done, and off the links.
-  Nanos take_delay(const CopyKey& key);
+  Nanos take_delay(const CopyId& id);
   void abandon_all();
 
  private:
@@ -30,11 +30,11 @@ class CopyTraffic {
     Copy copy;
     Nanos started_ns = 0, delay_ns = 0;
   };
-  std::optional<CopyKey>& on_link(int worker, Way way) { return on_link_[2 * worker + (way == Way::in ? 0 : 1)]; }
+  std::optional<CopyId>& on_link(int worker, Way way) { return on_link_[2 * worker + (way == Way::in ? 0 : 1)]; }
 
   Nanos chunk_ns_;
-  std::vector<std::optional<CopyKey>> on_link_;  // by worker and way; ports are FIFO, so there is at most one
-  std::map<CopyKey, Running> running_;
+  std::vector<std::optional<CopyId>> on_link_;  // by worker and way; ports are FIFO, so there is at most one
+  std::map<CopyId, Running> running_;
 };
 
 }  // namespace afore::device

@@ -80,12 +80,12 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   pipeline::PlanPtr take_plan(int worker, std::int64_t serial);  // that is available
 
   // With the caller's mutex held: post, release. Without: the rest.
-  void post_copy(const device::CopyKey& key, const CopyRoute& copy, bool receives, int slot);
-  std::vector<device::CopyKey> release_copy(const device::CopyKey& key, bool receives);
-  void start_copy(const device::CopyKey& key);
+  void post_copy(const CopyId& id, const CopyRoute& copy, bool receives, int slot);
+  std::vector<CopyId> release_copy(const CopyId& id, bool receives);
+  void start_copy(const CopyId& id);
   Nanos on_copy_started(const Copy& copy, Nanos start_ns);  // when it may end
   bool copy_may_end(Nanos end_ns) const;
-  void on_copy_ended(const device::CopyKey& key, const Copy& copy);
+  void on_copy_ended(const CopyId& id, const Copy& copy);
 
   // Paced runs: returns at `start_ns` + `ns` or later.
   void pace(Nanos start_ns, Nanos ns);
@@ -148,7 +148,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
 
   std::mutex ports_mutex_;
   device::CopyPorts ports_;
-  std::map<device::CopyKey, CopyRoute> routes_;
+  std::map<CopyId, CopyRoute> routes_;
 
   std::mutex links_mutex_;
   device::SimLinks links_;  // paced runs

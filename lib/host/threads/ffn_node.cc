@@ -18,8 +18,6 @@ constexpr auto kLookEvery = std::chrono::milliseconds(20);  // whether a copy th
 
 thread_local const FfnNode* tl_node = nullptr;  // whose thread this is
 
-device::CopyKey key_of(const pipeline::CopyId& id) { return {id.serial, id.index}; }
-
 }  // namespace
 
 FfnNode::FfnNode(ThreadEngine& engine, int index)
@@ -75,7 +73,7 @@ void FfnNode::perform(const Deed& deed) {
   switch (deed.kind) {
     case Deed::Kind::done_at_once: react([&](Nanos now) { ffn_done(now, deed.target); }); break;
     case Deed::Kind::done: engine_.on_ffn_done(index_, deed.target, deed.times); break;
-    case Deed::Kind::start_copy: engine_.start_copy(deed.key); break;
+    case Deed::Kind::start_copy: engine_.start_copy(deed.id); break;
   }
 }
 
@@ -87,8 +85,8 @@ void FfnNode::on_plan_available() {
   add_to_lane([this] { ++plans_available_; });
 }
 
-void FfnNode::on_copy_ready(const device::CopyKey& key, const CopyRoute& route) {
-  add_to_lane([&] { ready_.emplace_back(key, route); });
+void FfnNode::on_copy_ready(const CopyId& id, const CopyRoute& route) {
+  add_to_lane([&] { ready_.emplace_back(id, route); });
 }
 
 // Whoever serves the lane looks once more before it leaves it.
@@ -103,8 +101,8 @@ void FfnNode::add_to_lane(Change&& change) {
   (served ? lane_ : idle_).notify_one();
 }
 
-void FfnNode::on_copy_done(const device::CopyKey& key, bool receives) {
-  react([&](Nanos now) { actor_.on_copy_done(now, {key.first, key.second}, receives); });
+void FfnNode::on_copy_done(const CopyId& id, bool receives) {
+  react([&](Nanos now) { actor_.on_copy_done(now, id, receives); });
 }
 
 void FfnNode::ffn_done(Nanos now, const Target& target) {
@@ -125,13 +123,13 @@ Target FfnNode::target_of(std::int64_t serial) const {
   AFORE_CHECK(false, "a copy is posted for a plan that was not taken");
 }
 
-void FfnNode::post_copy(int, const pipeline::CopyId& id, const Copy& copy, bool receives, int layer, int slot) {
-  engine_.post_copy(key_of(id), {copy, layer, target_of(id.serial)}, receives, slot);
+void FfnNode::post_copy(int, const CopyId& id, const Copy& copy, bool receives, int layer, int slot) {
+  engine_.post_copy(id, {copy, layer, target_of(id.serial)}, receives, slot);
 }
 
-void FfnNode::release_copy(int, const pipeline::CopyId& id, bool receives) {
-  for (const device::CopyKey& key : engine_.release_copy(key_of(id), receives))
-    deeds_.push_back({Deed::Kind::start_copy, {}, {}, key});
+void FfnNode::release_copy(int, const CopyId& id, bool receives) {
+  for (const CopyId& started : engine_.release_copy(id, receives))
+    deeds_.push_back({Deed::Kind::start_copy, {}, {}, started});
 }
 
 void FfnNode::run_ffn(int, const Target& target, std::int64_t, std::int64_t activated, std::span<const int> slots) {
@@ -241,12 +239,12 @@ bool FfnNode::start_copy() {
     const std::lock_guard lock(mutex_);
     if (ready_.empty()) return false;
     moving_.emplace();
-    std::tie(moving_->key, moving_->route) = ready_.front();
+    std::tie(moving_->id, moving_->route) = ready_.front();
     ready_.pop_front();
   }
   react([&](Nanos now) {
     moving_->start_ns = now;
-    actor_.on_copy_started(now, {moving_->key.first, moving_->key.second});
+    actor_.on_copy_started(now, moving_->id);
   });
   const CopyRoute& route = moving_->route;
   moving_->ticket = device_->copy(engine_.ffn_device(route.copy.from), engine_.slot_index(route.layer, route.from_slot),
@@ -266,7 +264,7 @@ bool FfnNode::advance_copy() {
   const MovingCopy done = *moving_;
   moving_.reset();
   engine_.timeline('F', index_, "copy", "copy_expert", done.route.target, done.start_ns);
-  engine_.on_copy_ended(done.key, done.route.copy);
+  engine_.on_copy_ended(done.id, done.route.copy);
   return true;
 }
 

@@ -31,7 +31,7 @@ struct CopyRoute {
 };
 
 struct MovingCopy {  // that a worker receives now
-  device::CopyKey key;
+  CopyId id;
   CopyRoute route;
   device::Ticket ticket = 0;
   bool moved = false;  // all of it
@@ -49,8 +49,8 @@ class FfnNode final : pipeline::FfnWorker::Actions {
 
   void on_rows(const Target& target);
   void on_plan_available();  // one more plan of the ring has reached this worker
-  void on_copy_ready(const device::CopyKey& key, const CopyRoute& route);
-  void on_copy_done(const device::CopyKey& key, bool receives);
+  void on_copy_ready(const CopyId& id, const CopyRoute& route);
+  void on_copy_done(const CopyId& id, bool receives);
 
   std::int64_t queue();  // plans that have reached it, not finished
   device::ExpertWorker& device() { return *device_; }
@@ -66,7 +66,7 @@ class FfnNode final : pipeline::FfnWorker::Actions {
     enum class Kind { done_at_once, done, start_copy } kind;
     Target target;
     pipeline::WorkerTimes times;
-    device::CopyKey key;
+    CopyId id;
   };
   template <class Event>
   void react(Event&& event);
@@ -88,8 +88,8 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   bool advance_copy();
 
   // Actions
-  void post_copy(int worker, const pipeline::CopyId& id, const Copy& copy, bool receives, int layer, int slot) override;
-  void release_copy(int worker, const pipeline::CopyId& id, bool receives) override;
+  void post_copy(int worker, const CopyId& id, const Copy& copy, bool receives, int layer, int slot) override;
+  void release_copy(int worker, const CopyId& id, bool receives) override;
   void run_ffn(int worker, const Target& target, std::int64_t tiles, std::int64_t activated,
                std::span<const int> slots) override;
   void send_outputs(int, const Target&) override {}  // with report(), which follows
@@ -103,8 +103,8 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   std::mutex mutex_;  // of the actor and what it touches
   pipeline::FfnWorker actor_;
   std::vector<Deed> deeds_;
-  std::deque<pipeline::PlanPtr> taken_;                      // plans taken, not finished
-  std::deque<std::pair<device::CopyKey, CopyRoute>> ready_;  // copies into this worker that may start
+  std::deque<pipeline::PlanPtr> taken_;             // plans taken, not finished
+  std::deque<std::pair<CopyId, CopyRoute>> ready_;  // copies into this worker that may start
   std::int64_t plans_available_ = 0, plans_taken_ = 0;
   bool has_job_ = false, lane_served_ = false;
   Job job_;

@@ -228,28 +228,28 @@ void ThreadEngine::return_outputs(const FlightPtr& mine) {
 
 // --- Copies
 
-void ThreadEngine::post_copy(const device::CopyKey& key, const CopyRoute& copy, bool receives, int slot) {
+void ThreadEngine::post_copy(const CopyId& id, const CopyRoute& copy, bool receives, int slot) {
   const std::lock_guard lock(ports_mutex_);
-  CopyRoute& route = routes_.try_emplace(key, copy).first->second;
+  CopyRoute& route = routes_.try_emplace(id, copy).first->second;
   (receives ? route.to_slot : route.from_slot) = slot;
-  ports_.post(key, copy.copy, receives);
+  ports_.post(id, copy.copy, receives);
 }
 
-std::vector<device::CopyKey> ThreadEngine::release_copy(const device::CopyKey& key, bool receives) {
-  std::vector<device::CopyKey> started;
+std::vector<CopyId> ThreadEngine::release_copy(const CopyId& id, bool receives) {
+  std::vector<CopyId> started;
   const std::lock_guard lock(ports_mutex_);
-  ports_.release(key, receives, started);
+  ports_.release(id, receives, started);
   return started;
 }
 
-void ThreadEngine::start_copy(const device::CopyKey& key) {
+void ThreadEngine::start_copy(const CopyId& id) {
   CopyRoute route;
   {
     const std::lock_guard lock(ports_mutex_);
-    routes_.at(key).started_ns = now();
-    route = routes_.at(key);
+    routes_.at(id).started_ns = now();
+    route = routes_.at(id);
   }
-  ffn_[route.copy.to]->on_copy_ready(key, route);
+  ffn_[route.copy.to]->on_copy_ready(id, route);
 }
 
 Nanos ThreadEngine::on_copy_started(const Copy& copy, Nanos start_ns) {
@@ -263,23 +263,23 @@ Nanos ThreadEngine::on_copy_started(const Copy& copy, Nanos start_ns) {
 }
 
 // Each end learns of it for itself; the ports are free for the next copies at once.
-void ThreadEngine::on_copy_ended(const device::CopyKey& key, const Copy& copy) {
+void ThreadEngine::on_copy_ended(const CopyId& id, const Copy& copy) {
   {
     const std::lock_guard lock(metrics_mutex_);
     metrics_.copies().on_ended(now());
   }
   copies_done_.fetch_add(1, std::memory_order_relaxed);
-  std::vector<device::CopyKey> started;
+  std::vector<CopyId> started;
   bool last = false;
   {
     const std::lock_guard lock(ports_mutex_);
-    ports_.done(key, started);
-    routes_.erase(key);
+    ports_.done(id, started);
+    routes_.erase(id);
     last = ports_.idle();
   }
-  ffn_[copy.from]->on_copy_done(key, false);
-  ffn_[copy.to]->on_copy_done(key, true);
-  for (const device::CopyKey& next : started) start_copy(next);
+  ffn_[copy.from]->on_copy_done(id, false);
+  ffn_[copy.to]->on_copy_done(id, true);
+  for (const CopyId& next : started) start_copy(next);
   if (!last) return;
   {
     const std::lock_guard lock(serve_mutex_);  // so that drain() is not between looking and waiting
