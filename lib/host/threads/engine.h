@@ -80,7 +80,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   pipeline::PlanPtr take_plan(int worker, std::int64_t serial);  // that is available
 
   // With the caller's mutex held: post, release. Without: the rest.
-  void post_copy(const CopyId& id, const CopyRoute& copy, bool receives, int slot);
+  void post_copy(const CopyId& id, const PostedCopy& copy, bool receives, int slot);
   std::vector<CopyId> release_copy(const CopyId& id, bool receives);
   void start_copy(const CopyId& id);
   Nanos on_copy_started(const Copy& copy, Nanos start_ns);  // when it may end
@@ -148,7 +148,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
 
   std::mutex ports_mutex_;
   device::CopyPorts ports_;
-  std::map<CopyId, CopyRoute> routes_;
+  std::map<CopyId, PostedCopy> posted_;
 
   std::mutex links_mutex_;
   device::SimLinks links_;  // paced runs

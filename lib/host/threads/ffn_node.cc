@@ -85,8 +85,8 @@ void FfnNode::on_plan_available() {
   add_to_lane([this] { ++plans_available_; });
 }
 
-void FfnNode::on_copy_ready(const CopyId& id, const CopyRoute& route) {
-  add_to_lane([&] { ready_.emplace_back(id, route); });
+void FfnNode::on_copy_ready(const CopyId& id, const PostedCopy& posted) {
+  add_to_lane([&] { ready_.emplace_back(id, posted); });
 }
 
 // Whoever serves the lane looks once more before it leaves it.
@@ -239,17 +239,18 @@ bool FfnNode::start_copy() {
     const std::lock_guard lock(mutex_);
     if (ready_.empty()) return false;
     moving_.emplace();
-    std::tie(moving_->id, moving_->route) = ready_.front();
+    std::tie(moving_->id, moving_->posted) = ready_.front();
     ready_.pop_front();
   }
   react([&](Nanos now) {
     moving_->start_ns = now;
     actor_.on_copy_started(now, moving_->id);
   });
-  const CopyRoute& route = moving_->route;
-  moving_->ticket = device_->copy(engine_.ffn_device(route.copy.from), engine_.slot_index(route.layer, route.from_slot),
-                                  engine_.slot_index(route.layer, route.to_slot));
-  moving_->end_ns = engine_.on_copy_started(route.copy, moving_->start_ns);
+  const PostedCopy& posted = moving_->posted;
+  moving_->ticket =
+      device_->copy(engine_.ffn_device(posted.copy.from), engine_.slot_index(posted.layer, posted.from_slot),
+                    engine_.slot_index(posted.layer, posted.to_slot));
+  moving_->end_ns = engine_.on_copy_started(posted.copy, moving_->start_ns);
   return true;
 }
 
@@ -263,8 +264,8 @@ bool FfnNode::advance_copy() {
   if (!engine_.copy_may_end(moving_->end_ns)) return false;
   const MovingCopy done = *moving_;
   moving_.reset();
-  engine_.timeline('F', index_, "copy", "copy_expert", done.route.target, done.start_ns);
-  engine_.on_copy_ended(done.id, done.route.copy);
+  engine_.timeline('F', index_, "copy", "copy_expert", done.posted.target, done.start_ns);
+  engine_.on_copy_ended(done.id, done.posted.copy);
   return true;
 }
 

@@ -22,7 +22,7 @@ namespace afore::host {
 class ThreadEngine;
 
 // A copy, and the slots that its two ends' actors named when they posted it.
-struct CopyRoute {
+struct PostedCopy {
   Copy copy;
   int layer = 0;    // whose slots it is between: for a copy made ahead, not the target's
   Target target{};  // of the plan that lists it
@@ -32,7 +32,7 @@ struct CopyRoute {
 
 struct MovingCopy {  // that a worker receives now
   CopyId id;
-  CopyRoute route;
+  PostedCopy posted;
   device::Ticket ticket = 0;
   bool moved = false;  // all of it
   Nanos start_ns = 0, end_ns = 0;
@@ -49,7 +49,7 @@ class FfnNode final : pipeline::FfnWorker::Actions {
 
   void on_rows(const Target& target);
   void on_plan_available();  // one more plan of the ring has reached this worker
-  void on_copy_ready(const CopyId& id, const CopyRoute& route);
+  void on_copy_ready(const CopyId& id, const PostedCopy& posted);
   void on_copy_done(const CopyId& id, bool receives);
 
   std::int64_t queue();  // plans that have reached it, not finished
@@ -103,8 +103,8 @@ class FfnNode final : pipeline::FfnWorker::Actions {
   std::mutex mutex_;  // of the actor and what it touches
   pipeline::FfnWorker actor_;
   std::vector<Deed> deeds_;
-  std::deque<pipeline::PlanPtr> taken_;             // plans taken, not finished
-  std::deque<std::pair<CopyId, CopyRoute>> ready_;  // copies into this worker that may start
+  std::deque<pipeline::PlanPtr> taken_;              // plans taken, not finished
+  std::deque<std::pair<CopyId, PostedCopy>> ready_;  // copies into this worker that may start
   std::int64_t plans_available_ = 0, plans_taken_ = 0;
   bool has_job_ = false, lane_served_ = false;
   Job job_;

@@ -30,9 +30,9 @@ EngineHealth ThreadEngine::health() {
   scheduler_->fill(health);
   {
     const std::lock_guard lock(ports_mutex_);
-    for (const auto& [key, route] : routes_)
-      if (route.started_ns != kAbsent && (!health.oldest_copy || route.started_ns < health.oldest_copy->since_ns))
-        health.oldest_copy = {route.copy, route.layer, route.started_ns};
+    for (const auto& [id, posted] : posted_)
+      if (posted.started_ns != kAbsent && (!health.oldest_copy || posted.started_ns < health.oldest_copy->since_ns))
+        health.oldest_copy = {posted.copy, posted.layer, posted.started_ns};
   }
   for (const auto& node : ffn_) health.ffn_queue.push_back(node->queue());
   const std::lock_guard lock(serve_mutex_);

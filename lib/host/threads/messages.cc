@@ -228,10 +228,10 @@ void ThreadEngine::return_outputs(const FlightPtr& mine) {
 
 // --- Copies
 
-void ThreadEngine::post_copy(const CopyId& id, const CopyRoute& copy, bool receives, int slot) {
+void ThreadEngine::post_copy(const CopyId& id, const PostedCopy& copy, bool receives, int slot) {
   const std::lock_guard lock(ports_mutex_);
-  CopyRoute& route = routes_.try_emplace(id, copy).first->second;
-  (receives ? route.to_slot : route.from_slot) = slot;
+  PostedCopy& posted = posted_.try_emplace(id, copy).first->second;
+  (receives ? posted.to_slot : posted.from_slot) = slot;
   ports_.post(id, copy.copy, receives);
 }
 
@@ -243,13 +243,13 @@ std::vector<CopyId> ThreadEngine::release_copy(const CopyId& id, bool receives) 
 }
 
 void ThreadEngine::start_copy(const CopyId& id) {
-  CopyRoute route;
+  PostedCopy posted;
   {
     const std::lock_guard lock(ports_mutex_);
-    routes_.at(id).started_ns = now();
-    route = routes_.at(id);
+    posted_.at(id).started_ns = now();
+    posted = posted_.at(id);
   }
-  ffn_[route.copy.to]->on_copy_ready(id, route);
+  ffn_[posted.copy.to]->on_copy_ready(id, posted);
 }
 
 Nanos ThreadEngine::on_copy_started(const Copy& copy, Nanos start_ns) {
@@ -274,7 +274,7 @@ void ThreadEngine::on_copy_ended(const CopyId& id, const Copy& copy) {
   {
     const std::lock_guard lock(ports_mutex_);
     ports_.done(id, started);
-    routes_.erase(id);
+    posted_.erase(id);
     last = ports_.idle();
   }
   ffn_[copy.from]->on_copy_done(id, false);
