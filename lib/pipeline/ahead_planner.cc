@@ -5,6 +5,9 @@
 #include "util/error.h"
 
 namespace afore::pipeline {
+
+using placement::Arriving;
+
 namespace {
 
 constexpr std::size_t kMostWaiting = std::size_t{1} << 16;  // targets with predictions
@@ -54,9 +57,9 @@ Expected AheadPlanner::expected(const Target& target) const {
   return {};
 }
 
-std::span<const Coming> AheadPlanner::coming(int layer) {
-  std::vector<Coming>& list = layers_[layer].coming;
-  std::erase_if(list, [&](const Coming& replica) { return replica.end_ns <= clock_ns_; });
+std::span<const Arriving> AheadPlanner::arriving(int layer) {
+  std::vector<Arriving>& list = layers_[layer].arriving;
+  std::erase_if(list, [&](const Arriving& replica) { return replica.end_ns <= clock_ns_; });
   return list;
 }
 
@@ -112,8 +115,9 @@ void AheadPlanner::plan_layer(const Target& target, std::span<const std::int64_t
       break;  // later ones may count on this one
     plan.ahead.push_back({target.layer, copy});
     state.placement.set(copy.to, copy.slot, copy.expert);
-    std::erase_if(mine.coming, [&](const Coming& other) { return other.worker == copy.to && other.slot == copy.slot; });
-    mine.coming.push_back({copy.expert, copy.to, copy.slot, end_ns});
+    std::erase_if(mine.arriving,
+                  [&](const Arriving& other) { return other.worker == copy.to && other.slot == copy.slot; });
+    mine.arriving.push_back({copy.expert, copy.to, copy.slot, end_ns, target.step});
   }
   const WorkerLoads loads =
       worker_loads(decision_.assignment, static_cast<int>(cluster_.ffn_workers), cost_, cluster_.workers);
@@ -126,7 +130,7 @@ void AheadPlanner::plan_layer(const Target& target, std::span<const std::int64_t
 }
 
 // Slots with work under way: of the last targets, one per microbatch, in whatever layer. Slots that other predicted
-// targets count on, and those whose copy is still coming.
+// targets count on, and those that a replica arrives in.
 void AheadPlanner::close_slots(const LayerState& state, const Layer& mine, std::span<const std::uint8_t> may_fill,
                                std::int64_t seq) {
   closed_.assign(state.closed().begin(), state.closed().end());
@@ -136,8 +140,8 @@ void AheadPlanner::close_slots(const LayerState& state, const Layer& mine, std::
       closed_[i] = 1;
   for (const Reserved& reserved : mine.reserved)
     for (const std::size_t slot : reserved.slots) closed_[slot] = 1;
-  for (const Coming& coming : mine.coming)
-    if (coming.end_ns > clock_ns_) closed_[state.placement.index(coming.worker, coming.slot)] = 1;
+  for (const Arriving& replica : mine.arriving)
+    if (replica.end_ns > clock_ns_) closed_[state.placement.index(replica.worker, replica.slot)] = 1;
 }
 
 // Takes the copy's ports from `begin_ns` on, and tells when it is done; false, and nothing is done, where that is after

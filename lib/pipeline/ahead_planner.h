@@ -1,7 +1,7 @@
 #pragma once
 // Copies for targets that lie ahead, by what is predicted of them: with the plan of a target go out copies for the next
 // MoE layers of its microbatch, as many as are predicted to be there in time. A rule (any placement policy) says which
-// copies a predicted demand is worth; this decides which of them start, and remembers which replicas are still coming.
+// copies a predicted demand is worth; this decides which of them start, and remembers which replicas arrive.
 //
 // Time is counted in predicted FFN times of the targets planned so far, one after the other: copies move while experts
 // are computed, and whatever passes between two targets besides is not counted on (docs/director.md, "the gate").
@@ -14,15 +14,10 @@
 
 #include "core/records.h"
 #include "pipeline/layer_state.h"
+#include "placement/arriving.h"
 #include "placement/policy.h"
 
 namespace afore::pipeline {
-
-// A replica whose copy is predicted to be under way.
-struct Coming {
-  int expert = 0, worker = 0, slot = 0;
-  Nanos end_ns = 0;
-};
 
 // What the rule expected of a target, when it planned ahead for it. kAbsent = it did not, or does not say.
 struct Expected {
@@ -44,8 +39,8 @@ class AheadPlanner {
   Expected expected(const Target& target) const;
   std::int64_t used() const { return used_; }  // predictions that a plan ahead was made from
 
-  // What the copies ahead have not brought yet: no plan of the layer may use it. Ascending by worker and slot.
-  std::span<const Coming> coming(int layer);
+  // What the copies ahead have not brought yet: no plan of the layer may use it.
+  std::span<const placement::Arriving> arriving(int layer);
 
   // Copies for the target's later layers, into `plan.ahead`, which are applied to `layers`. `plan` has its copies and
   // its FFN time. `may_fill`: by layer and LayerPlacement::index(), 1 = a slot for predictions; nullptr for a layer =
@@ -72,7 +67,7 @@ class AheadPlanner {
     Expected expected;
   };
   struct Layer {
-    std::vector<Coming> coming;
+    std::vector<placement::Arriving> arriving;
     std::vector<Reserved> reserved;
   };
 

@@ -15,6 +15,7 @@
 #include "pipeline/initial_maps.h"
 #include "pipeline/layer_state.h"
 #include "pipeline/membership.h"
+#include "placement/arriving.h"
 #include "placement/policy.h"
 #include "placement/registry.h"
 
@@ -142,9 +143,7 @@ class Planner {
   std::int64_t seq_ = 0;
   std::optional<Nanos> preceding_ffn_ns_;
   std::vector<std::int64_t> true_tiles_, guess_counts_, guess_tiles_;
-  // The layer as a target finds it: without replicas that are still on their way.
-  std::unique_ptr<LayerPlacement> ready_;
-  std::vector<std::uint8_t> ready_closed_, ready_pinned_;
+  placement::WithoutArriving without_arriving_;
 };
 
 const char* to_string(DemandSource source);

@@ -33,32 +33,12 @@ void Planner::on_prediction(const Prediction& prediction) {
 // plan.unready. Refers to buffers of the planner until the next call.
 placement::Request Planner::request_of(const Demand& demand, Way& way, const LayerState& state, Plan& plan) {
   const Target& target = demand.target;
-  bool whole = true;
-  if (way.ahead) {
-    for (const Coming& coming : way.ahead->coming(target.layer)) {
-      if (state.placement.expert_at(coming.worker, coming.slot) != coming.expert ||
-          state.placement.primary(coming.expert) == coming.worker)
-        continue;
-      if (whole) {
-        ready_ = std::make_unique<LayerPlacement>(state.placement);
-        ready_closed_.assign(state.busy().begin(), state.busy().end());
-        ready_pinned_ = pinned_;
-        ready_pinned_.resize(demand.counts.size(), 0);
-        whole = false;
-      }
-      ready_->set(coming.worker, coming.slot, kNoExpert);
-      ready_closed_[ready_->index(coming.worker, coming.slot)] = 1;
-      ready_pinned_[coming.expert] = 1;
-      plan.unready.push_back({coming.expert, coming.worker});
-    }
-  }
-  placement::Request request{target,         demand.counts,   whole ? state.placement : *ready_,
-                             state.busy(),   state.last_used, cost_,
-                             plan.window_ns, pinned_,         cluster_.workers};
-  if (!whole) {
-    request.busy = ready_closed_;
-    request.pinned = ready_pinned_;
-  }
+  const placement::Request asked{target, demand.counts,  state.placement, state.busy(),    state.last_used,
+                                 cost_,  plan.window_ns, pinned_,         cluster_.workers};
+  const std::span<const placement::Arriving> arriving =
+      way.ahead ? way.ahead->arriving(target.layer) : std::span<const placement::Arriving>{};
+  placement::Request request = without_arriving_.request(asked, arriving);
+  plan.unready.assign(without_arriving_.unready().begin(), without_arriving_.unready().end());
   if (way.judge) {
     const Nanos between = cluster_.microbatches * way.options.layers_ahead * preceding_ffn_ns_.value_or(0);
     way.judge->observe(demand, state, request.placement, way.ahead->predicted(target, target.layer - 1),

@@ -175,32 +175,9 @@ class AforePolicy final : public Policy {
   explicit AforePolicy(const Limits& limits) : limits_(limits), time_(limits), tiles_(limits, limits.node_budget) {}
 
   void plan(const Request& asked, Decision& decision) override {
-    const std::vector<Residents::Arriving>& arriving = residents_.arriving(asked.target);
-    arriving_.assign(arriving.begin(), arriving.end());
-    // Meanwhile its slot may have been overwritten, or it may be the one replica that a loss has left.
-    std::erase_if(arriving_, [&](const Residents::Arriving& copy) {
-      return asked.placement.expert_at(copy.worker, copy.slot) != copy.expert ||
-             asked.placement.primary(copy.expert) == copy.worker;
-    });
-    if (arriving_.empty()) {
-      plan_on(asked, asked, decision);
-      return;
-    }
-    // As if what is under way were not there: its slots are empty, and closed. Nor is it copied once more.
-    LayerPlacement ready = asked.placement;
-    closed_.assign(asked.busy.begin(), asked.busy.end());
-    closed_.resize(ready.index_count(), 0);
-    pinned_.assign(asked.pinned.begin(), asked.pinned.end());
-    pinned_.resize(ready.experts(), 0);
-    for (const Residents::Arriving& copy : arriving_) {
-      ready.set(copy.worker, copy.slot, kNoExpert);
-      closed_[ready.index(copy.worker, copy.slot)] = 1;
-      pinned_[copy.expert] = 1;
-    }
-    const Request request{asked.target, asked.counts,    ready,   closed_,      asked.last_used,
-                          asked.cost,   asked.window_ns, pinned_, asked.workers};
+    const Request request = without_arriving_.request(asked, residents_.arriving(asked.target));
     plan_on(request, asked, decision);
-    for (const Residents::Arriving& copy : arriving_) decision.unready.push_back({copy.expert, copy.worker});
+    decision.unready.assign(without_arriving_.unready().begin(), without_arriving_.unready().end());
     std::sort(decision.unready.begin(), decision.unready.end());
   }
 
@@ -242,8 +219,7 @@ class AforePolicy final : public Policy {
   ReplicaTable table_;
   WorkerState state_;
   std::vector<std::int64_t> demand_, parts_;
-  std::vector<Residents::Arriving> arriving_;
-  std::vector<std::uint8_t> closed_, pinned_;
+  WithoutArriving without_arriving_;
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ bool Residents::unusual(int layer, std::int64_t load, std::int64_t floor) const 
   return static_cast<double>(load) > it->second.usual * kShift * static_cast<double>(floor);
 }
 
-const std::vector<Residents::Arriving>& Residents::arriving(const Target& target) {
+std::span<const Arriving> Residents::arriving(const Target& target) {
   std::vector<Arriving>& list = layers_[target.layer].arriving;
   std::erase_if(list, [&](const Arriving& copy) { return copy.end_ns <= clock_ns_ && copy.step < target.step; });
   return list;
@@ -96,9 +96,9 @@ void Residents::list_slots(const Request& request, const PlannedSplit& split, st
       bool works = false;
       for (int id = replicas.first(expert); id < replicas.first(expert + 1); ++id)
         works = works || (replicas.worker(id) == w && split.parts[id] > 0);
-      const bool comes = std::any_of(arriving.begin(), arriving.end(),
-                                     [&](const Arriving& copy) { return copy.worker == w && copy.slot == slot; });
-      extras_.push_back({expert, w, slot, !busy && !works && !comes && !kept});
+      const bool arrives = std::any_of(arriving.begin(), arriving.end(),
+                                       [&](const Arriving& copy) { return copy.worker == w && copy.slot == slot; });
+      extras_.push_back({expert, w, slot, !busy && !works && !arrives && !kept});
     }
   }
 }

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "placement/arriving.h"
 #include "placement/exact/time_split.h"
 #include "placement/fill_rule.h"
 #include "placement/policy.h"
@@ -33,13 +34,8 @@ class Residents {
   // Whether a target of the layer balances worse than the layer's targets usually do: then copies for it alone may pay,
   // which they never do where residents are settled.
   bool unusual(int layer, std::int64_t load, std::int64_t floor) const;
-  // Slots of the layer whose copies are still under way, as far as can be told: no target should need them yet.
-  struct Arriving {
-    int expert = 0, worker = 0, slot = 0;
-    Nanos end_ns = 0;       // on the clock of predicted times, and
-    std::int64_t step = 0;  // the step it was sent in: it counts from the next one on
-  };
-  const std::vector<Arriving>& arriving(const Target& target);
+  // Of the target's layer; for the rest of the step that they were sent in, however short their copies.
+  std::span<const Arriving> arriving(const Target& target);
   // Appends at most `budget` copies for later targets to `copies`; slots that are busy, of primaries, or that have work
   // in the split stay as they are. Copies that are in `copies` already are the target's own and occupy their ports.
   void step(const Request& request, const PlannedSplit& split, std::int64_t budget, std::vector<Copy>& copies);
