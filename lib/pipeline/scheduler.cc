@@ -7,21 +7,21 @@
 namespace afore::pipeline {
 
 void Scheduler::on_target(const Target& target, Phase phase, std::int64_t tokens, int experts) {
-  Mailbox& box = mailboxes_.emplace_back();
-  box.demand.target = target;
-  box.demand.phase = phase;
-  box.demand.tokens = tokens;
-  box.demand.counts.assign(experts, 0);
-  box.from.assign(sources_, false);
+  Pending& pending = pending_.emplace_back();
+  pending.demand.target = target;
+  pending.demand.phase = phase;
+  pending.demand.tokens = tokens;
+  pending.demand.counts.assign(experts, 0);
+  pending.from.assign(sources_, false);
 }
 
 void Scheduler::on_demand(int source, const Target& target, std::span<const std::int64_t> counts) {
-  for (Mailbox& box : mailboxes_) {
-    if (box.demand.target != target) continue;
-    AFORE_CHECK(!box.from[source], "a demand part arrived twice");
-    box.from[source] = true;
-    box.arrived += 1;
-    for (std::size_t e = 0; e < counts.size(); ++e) box.demand.counts[e] += counts[e];
+  for (Pending& pending : pending_) {
+    if (pending.demand.target != target) continue;
+    AFORE_CHECK(!pending.from[source], "a demand part arrived twice");
+    pending.from[source] = true;
+    pending.arrived += 1;
+    for (std::size_t e = 0; e < counts.size(); ++e) pending.demand.counts[e] += counts[e];
     start_next();
     return;
   }
@@ -29,37 +29,37 @@ void Scheduler::on_demand(int source, const Target& target, std::span<const std:
 }
 
 void Scheduler::start_next() {
-  if (planning_ || mailboxes_.empty() || mailboxes_.front().arrived < sources_) return;
+  if (planning_ || pending_.empty() || pending_.front().arrived < sources_) return;
   planning_ = true;
-  actions_.start_planning(mailboxes_.front().demand);
+  actions_.start_planning(pending_.front().demand);
 }
 
 void Scheduler::on_planned(const Target& target) {
-  AFORE_CHECK(planning_ && mailboxes_.front().demand.target == target, "a plan for a target that was not asked for");
+  AFORE_CHECK(planning_ && pending_.front().demand.target == target, "a plan for a target that was not asked for");
   if (!actions_.publish(target)) {
     waiting_for_ring_ = true;
     return;
   }
   waiting_for_ring_ = false;
   planning_ = false;
-  mailboxes_.pop_front();
+  pending_.pop_front();
   start_next();
 }
 
 void Scheduler::on_epoch(std::span<const Demand> redo) {
   for (std::size_t i = redo.size(); i-- > 0;)
-    mailboxes_.push_front({redo[i], sources_, std::vector<bool>(sources_, true)});
+    pending_.push_front({redo[i], sources_, std::vector<bool>(sources_, true)});
   planning_ = waiting_for_ring_ = false;
   start_next();
 }
 
 std::int64_t Scheduler::waiting() const {
-  return std::count_if(mailboxes_.begin(), mailboxes_.end(),
-                       [this](const Mailbox& box) { return box.arrived == sources_; });
+  return std::count_if(pending_.begin(), pending_.end(),
+                       [this](const Pending& pending) { return pending.arrived == sources_; });
 }
 
 void Scheduler::on_ring_free() {
-  if (waiting_for_ring_) on_planned(mailboxes_.front().demand.target);
+  if (waiting_for_ring_) on_planned(pending_.front().demand.target);
 }
 
 }  // namespace afore::pipeline

@@ -31,7 +31,7 @@ class Scheduler {
   std::int64_t waiting() const;  // targets whose demand is whole and whose plan is not published
 
  private:
-  struct Mailbox {
+  struct Pending {
     Demand demand;
     int arrived = 0;
     std::vector<bool> from;
@@ -40,7 +40,7 @@ class Scheduler {
 
   int sources_;
   Actions& actions_;
-  std::deque<Mailbox> mailboxes_;  // in stream order; bounded by the Coordinator
+  std::deque<Pending> pending_;  // in stream order; bounded by the Coordinator
   bool planning_ = false;
   bool waiting_for_ring_ = false;
 };
