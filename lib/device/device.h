@@ -74,9 +74,9 @@ class ExpertWorker {
   // What stands in a slot that nothing writes to now, in the device's own form: for checks.
   virtual std::vector<std::byte> read(std::int64_t slot) = 0;
 
-  // Rows of the shares through their experts, to where the attention workers combine them. `parts`: the target's step
+  // Rows of the shares through their experts, to where the attention workers combine them. `steps`: the target's step
   // on each attention worker, through the gate.
-  virtual Ticket run(std::span<Step* const> parts, std::span<const RowShare> shares) = 0;
+  virtual Ticket run(std::span<Step* const> steps, std::span<const RowShare> shares) = 0;
   virtual void wait(Ticket ticket) = 0;
 
   // The copy lane: `from`'s slot into one of this worker's, one copy at a time. poll() helps it on where it takes the

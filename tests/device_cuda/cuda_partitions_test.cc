@@ -87,9 +87,9 @@ class WatchedExperts final : public ExpertWorker {
       : inner_(std::move(inner)), mine_(mine), others_(others) {}
   void load(std::int64_t slot, int layer, int expert) override { inner_->load(slot, layer, expert); }
   std::vector<std::byte> read(std::int64_t slot) override { return inner_->read(slot); }
-  Ticket run(std::span<Step* const> parts, std::span<const RowShare> shares) override {
+  Ticket run(std::span<Step* const> steps, std::span<const RowShare> shares) override {
     others_.merge(shim::take_launch_places());
-    const Ticket ticket = inner_->run(parts, shares);
+    const Ticket ticket = inner_->run(steps, shares);
     mine_.merge(shim::take_launch_places());
     return ticket;
   }

@@ -38,11 +38,11 @@ class CpuExperts final : public ExpertWorker {
     return {bytes.begin(), bytes.end()};
   }
 
-  Ticket run(std::span<Step* const> parts, std::span<const RowShare> shares) override {
+  Ticket run(std::span<Step* const> steps, std::span<const RowShare> shares) override {
     shares_.clear();
     for (const RowShare& share : shares)
       shares_.push_back({share.expert, share.first, share.tokens, block(share.slot)});
-    experts_.run(parts, shares_, mode_, worker_);
+    experts_.run(steps, shares_, mode_, worker_);
     return 0;
   }
   void wait(Ticket) override {}

@@ -6,21 +6,21 @@
 
 namespace afore::device::cpu {
 
-void ExpertSide::gather(std::span<Step* const> parts, const PackedShare& share, bool exact) {
+void ExpertSide::gather(std::span<Step* const> steps, const PackedShare& share, bool exact) {
   std::int64_t skip = share.first, left = share.tokens;
-  for (Step* const step : parts) {
-    StepState* const part = static_cast<StepState*>(step);
-    const std::int64_t here = part->counts[share.expert];
+  for (Step* const given : steps) {
+    StepState* const step = static_cast<StepState*>(given);
+    const std::int64_t here = step->counts[share.expert];
     if (skip >= here) {
       skip -= here;
       continue;
     }
     const std::int64_t take = std::min(left, here - skip);
-    const std::int32_t* pair = part->pairs.data() + part->begin[share.expert] + skip;
+    const std::int32_t* pair = step->pairs.data() + step->begin[share.expert] + skip;
     for (std::int64_t i = 0; i < take; ++i, ++pair) {
-      x_.push_back(part->x.data() + *pair / top_k_ * shape_.hidden);
-      if (exact) y_.push_back(part->y.data() + std::int64_t{*pair} * shape_.hidden);
-      else places_.push_back({part, *pair});
+      x_.push_back(step->x.data() + *pair / top_k_ * shape_.hidden);
+      if (exact) y_.push_back(step->y.data() + std::int64_t{*pair} * shape_.hidden);
+      else places_.push_back({step, *pair});
     }
     skip = 0;
     left -= take;
@@ -30,13 +30,13 @@ void ExpertSide::gather(std::span<Step* const> parts, const PackedShare& share, 
   ends_.push_back(x_.size());
 }
 
-void ExpertSide::run(std::span<Step* const> parts, std::span<const PackedShare> shares, Combine mode, int worker) {
+void ExpertSide::run(std::span<Step* const> steps, std::span<const PackedShare> shares, Combine mode, int worker) {
   const bool exact = mode == Combine::exact;
   x_.clear();
   y_.clear();
   ends_.clear();
   places_.clear();
-  for (const PackedShare& share : shares) gather(parts, share, exact);
+  for (const PackedShare& share : shares) gather(steps, share, exact);
   if (!exact) {
     rows_.resize(x_.size() * static_cast<std::size_t>(shape_.hidden));
     for (std::size_t i = 0; i < x_.size(); ++i)
@@ -50,18 +50,18 @@ void ExpertSide::run(std::span<Step* const> parts, std::span<const PackedShare> 
     begin = ends_[i];
   }
   kernels_.expert_ffn(shape_, experts_, scratch_, pool_);
-  if (!exact) add_up(parts, worker);
+  if (!exact) add_up(steps, worker);
 }
 
 // In the order of the shares, so by ascending expert.
-void ExpertSide::add_up(std::span<Step* const> parts, int worker) {
-  const auto sums = [&](StepState& part) {
-    return part.y.data() + static_cast<std::int64_t>(worker) * part.tokens() * shape_.hidden;
+void ExpertSide::add_up(std::span<Step* const> steps, int worker) {
+  const auto sums = [&](StepState& step) {
+    return step.y.data() + static_cast<std::int64_t>(worker) * step.tokens() * shape_.hidden;
   };
-  for (Step* part : parts) std::fill_n(sums(static_cast<StepState&>(*part)), part->tokens() * shape_.hidden, 0.0f);
+  for (Step* step : steps) std::fill_n(sums(static_cast<StepState&>(*step)), step->tokens() * shape_.hidden, 0.0f);
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    const auto& [part, pair] = places_[i];
-    kernels_.axpy(part->weights[pair], y_[i], sums(*part) + pair / top_k_ * shape_.hidden, shape_.hidden);
+    const auto& [step, pair] = places_[i];
+    kernels_.axpy(step->weights[pair], y_[i], sums(*step) + pair / top_k_ * shape_.hidden, shape_.hidden);
   }
 }
 

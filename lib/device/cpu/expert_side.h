@@ -23,16 +23,16 @@ class ExpertSide {
   ExpertSide(const Kernels& kernels, const ExpertShape& shape, int top_k, ThreadPool* pool)
       : kernels_(kernels), shape_(shape), top_k_(top_k), pool_(pool) {}
 
-  // `parts`: StepStates, through the gate. exact: writes the shares' rows of y. partial: overwrites part `worker` of
+  // `steps`: StepStates, through the gate. exact: writes the shares' rows of y. partial: overwrites part `worker` of
   // each y with the weighted sums of the shares' rows.
-  void run(std::span<Step* const> parts, std::span<const PackedShare> shares, Combine mode, int worker);
+  void run(std::span<Step* const> steps, std::span<const PackedShare> shares, Combine mode, int worker);
 
  private:
-  void gather(std::span<Step* const> parts, const PackedShare& share, bool exact);
-  void add_up(std::span<Step* const> parts, int worker);
+  void gather(std::span<Step* const> steps, const PackedShare& share, bool exact);
+  void add_up(std::span<Step* const> steps, int worker);
 
   struct Place {  // of a row, partial only
-    StepState* part = nullptr;
+    StepState* step = nullptr;
     std::int32_t pair = 0;
   };
   const Kernels& kernels_;

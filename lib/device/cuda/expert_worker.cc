@@ -87,31 +87,31 @@ const ExpertStore& CudaExperts::store_of(std::span<const RowShare> shares) const
   return own ? store_ : *everywhere_;
 }
 
-CudaExperts::Work CudaExperts::send_work(std::span<CudaStep* const> parts, std::span<const RowShare> shares) {
+CudaExperts::Work CudaExperts::send_work(std::span<CudaStep* const> steps, std::span<const RowShare> shares) {
   Work work;
   std::int64_t pairs = 0;
-  for (const CudaStep* part : parts) {
-    pairs += part->tokens() * config_.gate.top_k;
-    work.bounds.part_tokens = std::max(work.bounds.part_tokens, part->count());
+  for (const CudaStep* step : steps) {
+    pairs += step->tokens() * config_.gate.top_k;
+    work.bounds.part_tokens = std::max(work.bounds.part_tokens, step->count());
   }
   work.bounds.top_k = config_.gate.top_k;
-  work.bounds.parts = static_cast<std::int32_t>(parts.size());
+  work.bounds.parts = static_cast<std::int32_t>(steps.size());
   work.bounds.shares = static_cast<std::int32_t>(shares.size());
   row_of_pair_.grow(compute_, pairs);
   Parcel& parcel = parcels_[next_parcel_++ % kParcels];
-  parcel.open(compute_, Parcel::bytes_of<kernels::Part>(std::ssize(parts)) +
+  parcel.open(compute_, Parcel::bytes_of<kernels::Part>(std::ssize(steps)) +
                             Parcel::bytes_of<kernels::Share>(std::ssize(shares)) +
                             Parcel::bytes_of<kernels::WorkCounts>(1));
-  kernels::Part* part_to = parcel.add<kernels::Part>(std::ssize(parts), work.parts);
+  kernels::Part* part_to = parcel.add<kernels::Part>(std::ssize(steps), work.parts);
   std::int32_t* row_of_pair = row_of_pair_.data();
-  for (CudaStep* part : parts) {
-    *part_to++ = part_of(*part, row_of_pair);
-    row_of_pair += part->tokens() * config_.gate.top_k;
+  for (CudaStep* step : steps) {
+    *part_to++ = part_of(*step, row_of_pair);
+    row_of_pair += step->tokens() * config_.gate.top_k;
   }
   kernels::Share* share_to = parcel.add<kernels::Share>(std::ssize(shares), work.shares);
   for (const RowShare& share : shares) {
     std::int64_t there = 0;
-    for (const CudaStep* part : parts) there += part->counts[static_cast<std::size_t>(share.expert)];
+    for (const CudaStep* step : steps) there += step->counts[static_cast<std::size_t>(share.expert)];
     AFORE_CHECK(share.first >= 0 && share.first + share.tokens <= there, "a share has more tokens than its expert");
     const auto tokens = static_cast<std::int32_t>(share.tokens);
     const std::int64_t slot = share.slot >= 0 ? share.slot : -1 - share.slot;
@@ -143,24 +143,24 @@ void CudaExperts::compute(const Work& work, const kernels::ExpertArena& arena) {
   check_launches("an expert FFN");
 }
 
-Ticket CudaExperts::run(std::span<Step* const> parts, std::span<const RowShare> shares) {
+Ticket CudaExperts::run(std::span<Step* const> steps, std::span<const RowShare> shares) {
   if (shares.empty()) return 0;
   use(gpu_);
   const ExpertStore& store = store_of(shares);
-  parts_.clear();
-  for (Step* part : parts)  // without tokens, it has none of any expert either
-    if (part->tokens() > 0) parts_.push_back(static_cast<CudaStep*>(part));
-  for (CudaStep* part : parts_) {
-    part->lane().order(compute_.stream(), part->gated);
-    if (const PartialOutput* mine = partial_of(*part)) mine->sums->order(compute_.stream(), mine->summed);
+  steps_.clear();
+  for (Step* step : steps)  // without tokens, it has none of any expert either
+    if (step->tokens() > 0) steps_.push_back(static_cast<CudaStep*>(step));
+  for (CudaStep* step : steps_) {
+    step->lane().order(compute_.stream(), step->gated);
+    if (const PartialOutput* mine = partial_of(*step)) mine->sums->order(compute_.stream(), mine->summed);
   }
   if (&store == &store_)
     for (const RowShare& share : shares)
       copies_.order(compute_.stream(), slots_[static_cast<std::size_t>(share.slot)].arrives);
-  compute(send_work(parts_, shares), store.arena());
+  compute(send_work(steps_, shares), store.arena());
   const Ticket ticket = compute_.record();
-  for (CudaStep* part : parts_)
-    if (PartialOutput* mine = partial_of(*part)) mine->computes = &compute_, mine->written = ticket;
+  for (CudaStep* step : steps_)
+    if (PartialOutput* mine = partial_of(*step)) mine->computes = &compute_, mine->written = ticket;
   if (&store == &store_)
     for (const RowShare& share : shares) slots_[static_cast<std::size_t>(share.slot)].read = ticket;
   return ticket;

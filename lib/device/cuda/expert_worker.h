@@ -32,7 +32,7 @@ class CudaExperts final : public ExpertWorker {
 
   void load(std::int64_t slot, int layer, int expert) override;
   std::vector<std::byte> read(std::int64_t slot) override;
-  Ticket run(std::span<Step* const> parts, std::span<const RowShare> shares) override;
+  Ticket run(std::span<Step* const> steps, std::span<const RowShare> shares) override;
   void wait(Ticket ticket) override;
   Ticket copy(ExpertWorker& from, std::int64_t from_slot, std::int64_t to_slot) override;
   bool poll(Ticket copy) override;
@@ -47,7 +47,7 @@ class CudaExperts final : public ExpertWorker {
     kernels::WorkCounts* counts = nullptr;
     kernels::WorkBounds bounds;
   };
-  Work send_work(std::span<CudaStep* const> parts, std::span<const RowShare> shares);
+  Work send_work(std::span<CudaStep* const> steps, std::span<const RowShare> shares);
   PartialOutput* partial_of(CudaStep& step) const;  // null: outputs go to the attention worker's GPU
   kernels::Part part_of(CudaStep& step, std::int32_t* row_of_pair) const;
   const ExpertStore& store_of(std::span<const RowShare> shares) const;
@@ -71,7 +71,7 @@ class CudaExperts final : public ExpertWorker {
   Buffer<kernels::Tile> tiles_;
   std::vector<Parcel> parcels_;
   std::size_t next_parcel_ = 0;
-  std::vector<CudaStep*> parts_;
+  std::vector<CudaStep*> steps_;
   Lane compute_, copies_;  // the last, so that they are done before memory goes
   Uploader uploader_;
 };

@@ -71,7 +71,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
   void on_rows(const Target& target);
   void on_item_done(const pipeline::WorkItem& item);
   void on_ffn_done(int worker, const Target& target, const pipeline::WorkerTimes& times);
-  std::span<device::Step* const> parts(const Target& target);
+  std::span<device::Step* const> steps(const Target& target);
 
   void lend_to_scheduler() { scheduler_->lend(); }
   void disturb_plan();                 // ThreadFaults
@@ -100,7 +100,7 @@ class ThreadEngine final : pipeline::Coordinator::Actions {
     Demand demand;
     std::optional<Batch> batch;  // where it begins a step
     std::int64_t serial = 0;
-    std::vector<device::Step*> parts;  // by attention worker
+    std::vector<device::Step*> steps;  // by attention worker
     std::vector<std::int64_t> tokens;
     pipeline::PlanPtr plan;
     bool published = false, sent = false;  // paced runs

@@ -189,7 +189,7 @@ void FfnNode::compute(const Job& job) {
                                                         : engine_.slot_index(job.target.layer, job.slots[i]);
     shares_.push_back({planned[i].expert, planned[i].first, planned[i].tokens, slot});
   }
-  device_->wait(device_->run(engine_.parts(job.target), shares_));
+  device_->wait(device_->run(engine_.steps(job.target), shares_));
   engine_.pace(job.start_ns, engine_.paced_ffn_ns(index_, *job.plan));
   engine_.timeline('F', index_, "compute", "expert_ffn", job.target, job.start_ns);
 }

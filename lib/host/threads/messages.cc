@@ -31,8 +31,8 @@ void ThreadEngine::send_work(const Demand& demand, const Batch& batch, const Wor
   flight->demand = demand;
   if (item.first_in_step) flight->batch = batch;
   for (const auto& node : attention_) {
-    flight->parts.push_back(&node->step(demand.target.microbatch));
-    flight->tokens.push_back(flight->parts.back()->tokens());
+    flight->steps.push_back(&node->step(demand.target.microbatch));
+    flight->tokens.push_back(flight->steps.back()->tokens());
   }
   {
     const std::lock_guard lock(flights_mutex_);
@@ -44,7 +44,7 @@ void ThreadEngine::send_work(const Demand& demand, const Batch& batch, const Wor
   for (std::size_t a = 0; a < attention_.size(); ++a) {
     mine.tokens = flight->tokens[a];
     mine.kv_tokens = 0;
-    for (const device::Slice& slice : flight->parts[a]->slices) mine.kv_tokens += slice.first;
+    for (const device::Slice& slice : flight->steps[a]->slices) mine.kv_tokens += slice.first;
     attention_[a]->on_work(mine);
   }
 }
@@ -139,7 +139,7 @@ pipeline::PlanPtr ThreadEngine::take_plan(int worker, std::int64_t serial) {
 
 // --- Rows and results
 
-std::span<device::Step* const> ThreadEngine::parts(const Target& target) { return flight(target)->parts; }
+std::span<device::Step* const> ThreadEngine::steps(const Target& target) { return flight(target)->steps; }
 
 // All workers' rows go together when the last is through the gate: FFN workers see whole targets.
 void ThreadEngine::on_rows(const Target& target) {
