@@ -88,8 +88,7 @@ void AheadPlanner::plan(const Demand& demand, const LayerStates& layers, std::sp
       const Target target{now.step, layer->first, now.microbatch};
       const std::vector<std::int64_t>* counts = predicted(target, now.layer);
       if (counts == nullptr || !layer->second->announced || counts->size() != demand.counts.size()) continue;
-      const Nanos between = cluster_.microbatches * distance * plan.ffn_ns;
-      plan_layer(target, *counts, *layer->second, between, pinned, may_fill, plan);
+      plan_layer(target, *counts, *layer->second, between_ns(distance, plan.ffn_ns), pinned, may_fill, plan);
     }
   }
   clock_ns_ += plan.ffn_ns;

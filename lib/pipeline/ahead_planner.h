@@ -37,6 +37,8 @@ class AheadPlanner {
   // The latest prediction of the target that rests on no layer beyond `after_layer`; nullptr = none.
   const std::vector<std::int64_t>* predicted(const Target& target, int after_layer) const;
   Expected expected(const Target& target) const;
+  // From a target until its microbatch is `layers` MoE layers on, where every target takes `ffn_ns`.
+  Nanos between_ns(int layers, Nanos ffn_ns) const { return cluster_.microbatches * layers * ffn_ns; }
   std::int64_t used() const { return used_; }  // predictions that a plan ahead was made from
 
   // What the copies ahead have not brought yet: no plan of the layer may use it.

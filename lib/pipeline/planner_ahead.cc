@@ -40,7 +40,7 @@ placement::Request Planner::request_of(const Demand& demand, Way& way, const Lay
   placement::Request request = without_arriving_.request(asked, arriving);
   plan.unready.assign(without_arriving_.unready().begin(), without_arriving_.unready().end());
   if (way.judge) {
-    const Nanos between = cluster_.microbatches * way.options.layers_ahead * preceding_ffn_ns_.value_or(0);
+    const Nanos between = way.ahead->between_ns(way.options.layers_ahead, preceding_ffn_ns_.value_or(0));
     way.judge->observe(demand, state, request.placement, way.ahead->predicted(target, target.layer - 1),
                        plan.window_ns + between, *way.ahead);
     request.kept = way.judge->slots(target.layer);

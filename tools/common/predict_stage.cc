@@ -42,7 +42,7 @@ bool PredictStage::read() {
     held_.reset();
     return true;
   }
-  Item item{in_.record(), std::string(in_.raw()), false};
+  Item item{in_.take(), std::string(in_.raw()), false};
   const auto* batch = std::get_if<Batch>(&item.record);
   const auto* routing = std::get_if<Routing>(&item.record);
   if ((batch != nullptr || routing != nullptr) && !predictor_) open();

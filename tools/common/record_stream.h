@@ -55,6 +55,7 @@ class RecordStream {
   void again() { again_ = true; }
   std::string_view raw() const { return raw_; }
   const Record& record() const { return record_; }
+  Record take() { return std::move(record_); }  // the present record, which record() does not have any more
   const std::optional<Header>& header() const { return decoder_.header(); }
   LineReader& lines() { return lines_; }
   std::int64_t line_number() const { return line_number_; }  // of the record, from 1
