@@ -11,7 +11,6 @@
 #include <numeric>
 
 #include "placement/rivals.h"
-#include "placement/traits.h"
 
 namespace afore::placement {
 namespace {

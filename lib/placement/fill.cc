@@ -8,7 +8,6 @@
 #include <map>
 
 #include "placement/frame.h"
-#include "placement/traits.h"
 
 namespace afore::placement {
 namespace {
@@ -61,9 +60,7 @@ class SplitPolicy final : public Policy {
   static int empty_slot(const Request& request, const LayerPlacement& placement, int worker) {
     if (drains(request.workers, worker)) return kNoSlot;
     for (int slot = 0; slot < placement.slots_per_worker(); ++slot)
-      if (placement.expert_at(worker, slot) == kNoExpert &&
-          (request.busy.empty() || request.busy[placement.index(worker, slot)] == 0))
-        return slot;
+      if (placement.expert_at(worker, slot) == kNoExpert && !request.is_busy(worker, slot)) return slot;
     return kNoSlot;
   }
 
@@ -74,7 +71,7 @@ class SplitPolicy final : public Policy {
       const auto holders = placement.holders(e);
       const double share = load[e] / static_cast<double>(holders.size());
       for (const int w : holders) worker_load_[w] += share;
-      if (!is_pinned(request, e)) order_.emplace_back(-share, e);
+      if (!request.is_pinned(e)) order_.emplace_back(-share, e);
     }
     std::sort(order_.begin(), order_.end());
     for (const auto& [share, expert] : order_) {

@@ -1,7 +1,5 @@
 #include "placement/fixed_replicas.h"
 
-#include "placement/traits.h"
-
 namespace afore::placement {
 namespace {
 
@@ -33,8 +31,7 @@ int FixedReplicas::empty_slots(const Request& request, const LayerPlacement& pla
   if (drains(request.workers, worker)) return 0;
   int empty = 0;
   for (int slot = 0; slot < placement.slots_per_worker(); ++slot)
-    empty += placement.expert_at(worker, slot) == kNoExpert &&
-             (request.busy.empty() || request.busy[placement.index(worker, slot)] == 0);
+    empty += placement.expert_at(worker, slot) == kNoExpert && !request.is_busy(worker, slot);
   return empty;
 }
 

@@ -17,18 +17,12 @@ namespace {
 class Libra final : public Rule {
  public:
   void decide(const Request& request, Book& book) override {
-    load_.assign(book.workers(), 0);
     left_.assign(request.counts.begin(), request.counts.end());
     replicas_.assign(request.counts.size(), 1);
     planned_.assign(request.counts.size() * book.workers(), 0);
-    std::int64_t total = 0;
-    for (int e = 0; e < book.experts(); ++e) {
-      if (left_[e] == 0) continue;
-      load_[book.primary(e)] += left_[e];
-      planned_[at(book, e, book.primary(e))] = 1;
-      total += left_[e];
-    }
-    mean_ = ceil_div(total, book.workers());
+    for (int e = 0; e < book.experts(); ++e)
+      if (left_[e] > 0) planned_[at(book, e, book.primary(e))] = 1;
+    mean_ = ceil_div(book.primary_loads(load_), book.workers());
     while (replicate(book)) {
     }
     share_tokens(book);
@@ -83,9 +77,7 @@ class Libra final : public Rule {
 
   // From here on loads are of tokens, all of them at the primaries first.
   void share_tokens(Book& book) {
-    load_.assign(book.workers(), 0);
-    for (int e = 0; e < book.experts(); ++e)
-      if (left_[e] > 0) load_[book.primary(e)] += left_[e];
+    book.primary_loads(load_);
     for (int w = 0; w < book.workers(); ++w) {
       while (load_[w] > mean_ && relieve(book, w)) {
       }

@@ -42,6 +42,9 @@ struct Request {
   std::span<const WorkerTraits> workers = {};  // empty = all alike
   // By placement.index(): 1 = a slot that the target's own copies may take, but none for later targets. Empty = none.
   std::span<const std::uint8_t> kept = {};
+
+  bool is_busy(int worker, int slot) const { return !busy.empty() && busy[placement.index(worker, slot)] != 0; }
+  bool is_pinned(int expert) const { return !pinned.empty() && pinned[expert] != 0; }
 };
 
 struct Decision {

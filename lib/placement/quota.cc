@@ -23,8 +23,7 @@ class Quota final : public Rule {
   explicit Quota(std::int64_t copy_budget) : copy_budget_(copy_budget) {}
 
   void decide(const Request& request, Book& book) override {
-    weigh(request, book);
-    const std::int64_t total = std::accumulate(request.counts.begin(), request.counts.end(), std::int64_t{0});
+    const std::int64_t total = weigh(request, book);
     std::int64_t low = ceil_div(total, book.workers()), high = std::max(low, load_[sources_.front()]);
     chosen_.clear();  // at the largest load nothing is exported
     while (low < high) {
@@ -48,21 +47,18 @@ class Quota final : public Rule {
   enum class Room { none, copy, stands };
 
   static bool closed(const Request& request, int worker, int slot) {
-    return (!request.busy.empty() && request.busy[request.placement.index(worker, slot)] != 0) ||
-           is_kept(request.placement, request.workers, worker, slot);
+    return request.is_busy(worker, slot) || is_kept(request.placement, request.workers, worker, slot);
   }
 
-  // Loads of the primaries, sources and their experts in order, and slots that may be overwritten.
-  void weigh(const Request& request, const Book& book) {
-    load_.assign(book.workers(), 0);
+  // Loads of the primaries, whose sum is returned, sources and their experts in order, and slots that may be
+  // overwritten.
+  std::int64_t weigh(const Request& request, const Book& book) {
+    const std::int64_t total = book.primary_loads(load_);
     open_slots_.assign(book.workers(), 0);
     experts_of_.resize(book.workers());
     for (std::vector<int>& experts : experts_of_) experts.clear();
-    for (int e = 0; e < book.experts(); ++e) {
-      if (book.count(e) == 0) continue;
-      load_[book.primary(e)] += book.count(e);
-      experts_of_[book.primary(e)].push_back(e);
-    }
+    for (int e = 0; e < book.experts(); ++e)
+      if (book.count(e) > 0) experts_of_[book.primary(e)].push_back(e);
     for (std::vector<int>& experts : experts_of_)
       std::stable_sort(experts.begin(), experts.end(), [&](int a, int b) { return book.count(a) > book.count(b); });
     sources_.resize(book.workers());
@@ -71,6 +67,7 @@ class Quota final : public Rule {
     for (int w = 0; w < book.workers(); ++w)
       for (int slot = 0; slot < request.placement.slots_per_worker(); ++slot)
         open_slots_[w] += !request.placement.is_primary_slot(w, slot) && !closed(request, w, slot);
+    return total;
   }
 
   // The oracle; its plan is in parts_.
@@ -127,7 +124,7 @@ class Quota final : public Rule {
     if (slot == kStagingSlot || (slot != kNoSlot && closed(request, worker, slot))) return Room::stands;
     if (slots_left_[worker] == 0) return Room::none;  // also when it stands: the slot may be one of those promised
     if (slot != kNoSlot) return Room::stands;
-    return copies_left_ > 0 && !is_pinned(request, expert) ? Room::copy : Room::none;
+    return copies_left_ > 0 && !request.is_pinned(expert) ? Room::copy : Room::none;
   }
 
   void take(int expert, int worker, std::int64_t tokens, Room room, const Request& request) {

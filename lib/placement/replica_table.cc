@@ -6,14 +6,13 @@
 namespace afore::placement {
 
 void ReplicaTable::reset(const LayerPlacement& placement, std::span<const WorkerTraits> traits) {
-  const auto drains = [&](int worker) { return !traits.empty() && traits[worker].draining; };
   bool same = placement.stamp() == stamp_ && static_cast<int>(draining_.size()) == placement.workers();
-  for (int w = 0; same && w < placement.workers(); ++w) same = (draining_[w] != 0) == drains(w);
+  for (int w = 0; same && w < placement.workers(); ++w) same = (draining_[w] != 0) == drains(traits, w);
   if (same) return;
   stamp_ = placement.stamp();
   workers_ = placement.workers();
   draining_.resize(workers_);
-  for (int w = 0; w < workers_; ++w) draining_[w] = drains(w);
+  for (int w = 0; w < workers_; ++w) draining_[w] = drains(traits, w);
 
   const int experts = placement.experts();
   std::size_t most = 0;
@@ -26,10 +25,11 @@ void ReplicaTable::reset(const LayerPlacement& placement, std::span<const Worker
   int next = 0;
   for (int expert = 0; expert < experts; ++expert) {
     const auto holders = placement.holders(expert);
-    const bool any_drain = !traits.empty() && std::any_of(holders.begin(), holders.end(), drains);
-    const bool all_drain = any_drain && std::all_of(holders.begin(), holders.end(), drains);
+    const auto drain = [&](int worker) { return drains(traits, worker); };
+    const bool any_drain = !traits.empty() && std::any_of(holders.begin(), holders.end(), drain);
+    const bool all_drain = any_drain && std::all_of(holders.begin(), holders.end(), drain);
     const auto add = [&](int worker) {
-      if (any_drain && !all_drain && drains(worker)) return;
+      if (any_drain && !all_drain && drain(worker)) return;
       worker_[next] = worker;
       expert_[next++] = expert;
     };

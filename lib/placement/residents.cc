@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "placement/traits.h"
-
 namespace afore::placement {
 namespace {
 
@@ -88,7 +86,7 @@ void Residents::list_slots(const Request& request, const PlannedSplit& split, st
       if (expert != kNoExpert && homes_[expert] == w) continue;
       // Still listed: candidates name replicas by their place in the list, which only the placement may change.
       const bool kept = !request.kept.empty() && request.kept[placement.index(w, slot)] != 0;
-      const bool busy = !request.busy.empty() && request.busy[placement.index(w, slot)] != 0;
+      const bool busy = request.is_busy(w, slot);
       if (expert == kNoExpert) {
         if (!busy && !kept) empty_.push_back({kNoExpert, w, slot, true});
         continue;
@@ -134,7 +132,7 @@ void Residents::choose(const Request& request, const SplitProblem& problem, Laye
 void Residents::copy_wanted(const Request& request, Layer& layer, std::int64_t budget, std::vector<Copy>& copies) {
   for (std::size_t i = 0; i < layer.wanted.size() && budget > 0;) {
     const Fill want = layer.wanted[i];
-    if (is_pinned(request, want.expert)) {  // for now: a copy of it is under way
+    if (request.is_pinned(want.expert)) {  // for now: a copy of it is under way
       ++i;
       continue;
     }
@@ -227,7 +225,7 @@ void Residents::list_candidates(const Request& request, Layer& layer) {
       if (from == to) continue;
       for (const int id : table_.of_worker(from)) {
         const int expert = table_.expert(id);
-        if (work_[id] == 0 || is_pinned(request, expert)) continue;
+        if (work_[id] == 0 || request.is_pinned(expert)) continue;
         bool there = false;
         for (int other = table_.first(expert); other < table_.first(expert + 1); ++other)
           there = there || table_.worker(other) == to;

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
-#include "placement/traits.h"
-
 namespace afore::placement {
 
 void SlotTable::reset(const Request& request, const Board& board) {
   const LayerPlacement& placement = request.placement;
-  const auto busy = request.busy;
   const auto last_used = request.last_used;
   slots_.clear();
   first_.assign(1, 0);
@@ -24,7 +21,7 @@ void SlotTable::reset(const Request& request, const Board& board) {
       if (owner) seen_[expert] = worker;
       if (owner && stand_in(placement, expert, request.workers) == worker) continue;
       const std::size_t index = placement.index(worker, slot);
-      if (!busy.empty() && busy[index]) continue;
+      if (request.is_busy(worker, slot)) continue;
       Entry entry;
       entry.slot = slot;
       entry.empty = expert == kNoExpert;

@@ -18,7 +18,7 @@ std::span<const std::uint8_t> not_for_this_target(const Request& request, std::v
   buffer.resize(experts);
   for (int e = 0; e < experts; ++e) {
     const int worker = stand_in(request.placement, e, request.workers);
-    buffer[e] = is_pinned(request, e) || (worker >= 0 && drains(request.workers, worker));
+    buffer[e] = request.is_pinned(e) || (worker >= 0 && drains(request.workers, worker));
   }
   return buffer;
 }

@@ -10,10 +10,6 @@
 
 namespace afore::placement {
 
-inline bool is_pinned(const Request& request, int expert) {
-  return !request.pinned.empty() && request.pinned[expert] != 0;
-}
-
 // No copy may go to this regular slot because of traits: its worker drains, or it holds a stand-in.
 bool is_kept(const LayerPlacement& placement, std::span<const WorkerTraits> traits, int worker, int slot);
 

@@ -50,7 +50,7 @@ void Instance::list_slots() {
   for (int worker = 0; worker < workers_; ++worker) {
     for (int slot = 0; slot < placement.slots_per_worker() && !drains(request_->workers, worker); ++slot) {
       const std::size_t at = placement.index(worker, slot);
-      if (!request_->busy.empty() && request_->busy[at]) continue;
+      if (request_->is_busy(worker, slot)) continue;
       if (is_kept(placement, request_->workers, worker, slot) || placement.is_primary_slot(worker, slot)) continue;
       const int expert = placement.expert_at(worker, slot);
       OpenSlot open{worker, slot, kNoExpert, expert == kNoExpert,

@@ -6,17 +6,16 @@ namespace afore::placement::tiles {
 
 void Standing::reset(const LayerPlacement& placement, std::span<const WorkerTraits> traits) {
   const int workers = placement.workers();
-  const auto drains = [&](int worker) { return !traits.empty() && traits[worker].draining; };
   bool same = placement.stamp() == stamp_ && static_cast<int>(draining_.size()) == workers;
   if (same && traits.empty()) {
     same = std::find(draining_.begin(), draining_.end(), 1) == draining_.end();
   } else {
-    for (int w = 0; same && w < workers; ++w) same = (draining_[w] != 0) == drains(w);
+    for (int w = 0; same && w < workers; ++w) same = (draining_[w] != 0) == drains(traits, w);
   }
   if (same) return;
   stamp_ = placement.stamp();
   draining_.resize(workers);
-  for (int w = 0; w < workers; ++w) draining_[w] = drains(w);
+  for (int w = 0; w < workers; ++w) draining_[w] = drains(traits, w);
   ++version;
   table.reset(placement, traits);
 
