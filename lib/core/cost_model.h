@@ -55,6 +55,11 @@ const HardwareProfile* find_hardware_profile(const std::string& name);  // nullp
 HardwareProfile slowed(HardwareProfile profile, double factor);
 std::vector<std::string> hardware_profile_names();
 
+// A worker's load of what takes `compute` and `weights` each by itself.
+inline std::int64_t load_by(LoadRule rule, std::int64_t compute, std::int64_t weights) {
+  return rule == LoadRule::additive ? compute + weights : compute > weights ? compute : weights;
+}
+
 // FFN time of a worker = c0 + c1*tiles + c2*activated experts, or under the roofline rule c0 + max(c1*tiles,
 // c2*activated experts).
 struct LayerCost {
@@ -67,8 +72,7 @@ struct LayerCost {
   LoadRule rule = LoadRule::additive;
 
   Nanos load_ns(std::int64_t tiles, std::int64_t activated) const {  // without c0
-    const Nanos compute_ns = c1_ns * tiles, weights_ns = c2_ns * activated;
-    return rule == LoadRule::additive ? compute_ns + weights_ns : compute_ns > weights_ns ? compute_ns : weights_ns;
+    return load_by(rule, c1_ns * tiles, c2_ns * activated);
   }
   Nanos ffn_ns(std::int64_t tiles, std::int64_t activated) const { return c0_ns + load_ns(tiles, activated); }
 };

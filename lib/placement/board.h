@@ -20,6 +20,7 @@ struct LoadForm {
   std::int64_t tiles_for(std::int64_t load) const;
   std::int64_t whole(std::int64_t tiles) const { return per_tile * tiles + (tiles > 0 ? per_expert : 0); }
 };
+inline constexpr LoadForm kTileForm{1, 0};
 
 // Index of the largest key of a fixed set, updated in O(log n); ties go to the lower index.
 class Tournament {

@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace afore::placement {
-namespace {
-
-constexpr LoadForm kTileForm{1, 0};
-
-}  // namespace
 
 void Frame::split(const LayerPlacement& placement, const Request& request) {
   const LayerCost& cost = request.cost;

@@ -8,8 +8,7 @@ namespace {
 constexpr int kMoves = 64;  // a target needs few; this ends what would go on for little
 
 std::int64_t load_of(const SplitProblem& problem, int worker, std::int64_t tiles, std::int64_t activated) {
-  const std::int64_t compute = problem.per_tile * tiles, weights = problem.per_expert * activated;
-  const std::int64_t load = problem.rule == LoadRule::additive ? compute + weights : std::max(compute, weights);
+  const std::int64_t load = load_by(problem.rule, problem.per_tile * tiles, problem.per_expert * activated);
   if (problem.traits.empty()) return load;
   return ceil_div(load * problem.traits[worker].slowdown_permille, 1000);
 }

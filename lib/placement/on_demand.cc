@@ -5,11 +5,6 @@
 #include "placement/traits.h"
 
 namespace afore::placement {
-namespace {
-
-constexpr LoadForm kTileForm{1, 0};
-
-}  // namespace
 
 std::int64_t OnDemand::bound(const Request& request, const SplitProblem& problem, std::span<const std::int64_t> parts,
                              Decision& decision) {

@@ -52,8 +52,6 @@ class PaperPolicy final : public Policy {
   }
 
  private:
-  static constexpr LoadForm kTileForm{1, 0};
-
   void split(bool by_tiles) {
     std::int64_t volume = 0;
     for (const std::int64_t tiles : demand_) volume += board_.form().whole(tiles);

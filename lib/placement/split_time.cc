@@ -11,6 +11,17 @@ constexpr int kRepairBranches = 8;
 constexpr int kRepairRounds = 32;
 constexpr int kHopeless = 2;  // starts worse by more than 1/2 are dropped
 
+// Every replica of the worker with work, and every other one that could have it.
+template <class Visit>
+void each_move(const Board& board, int worker, const Visit& visit) {
+  for (const int from : board.of_worker(worker)) {
+    const Replica& source = board.replica(from);
+    if (source.tiles == 0 || board.holders(source.expert) < 2) continue;
+    for (const int to : board.of_expert(source.expert))
+      if (board.replica(to).alive && to != from) visit(from, to);
+  }
+}
+
 }  // namespace
 
 void TimeSplitter::longest_first(Board& board) {
@@ -50,35 +61,30 @@ bool TimeSplitter::best_move(const Board& board, std::int64_t floor, Candidate& 
   const std::int64_t top = board.load(worker);
   std::int64_t best_score = top, best_extra = std::numeric_limits<std::int64_t>::max();
   bool found = false;
-  for (const int from : board.of_worker(worker)) {
-    const Replica& source = board.replica(from);
-    if (source.tiles == 0 || board.holders(source.expert) < 2) continue;
-    for (const int to : board.of_expert(source.expert)) {
-      const Replica& sink = board.replica(to);
-      if (!sink.alive || to == from) continue;
-      const std::int64_t setup = sink.tiles > 0 ? 0 : form.per_expert;
-      const std::int64_t room = top - board.load(sink.worker) - setup;
-      if (room <= form.per_tile) continue;
-      auto offer = [&](std::int64_t tiles) {
-        if (tiles < 1 || tiles > source.tiles) return;
-        const std::int64_t saved = tiles == source.tiles ? form.per_expert : 0;
-        const std::int64_t left = top - form.per_tile * tiles - saved;
-        const std::int64_t gained = top - room + form.per_tile * tiles;
-        const std::int64_t score = std::max({left, gained, floor}), extra = setup - saved;
-        if (score < best_score || (score == best_score && score < top && extra < best_extra)) {
-          best_score = score;
-          best_extra = extra;
-          best = {score, from, to, tiles};
-          found = true;
-        }
-      };
-      offer(source.tiles);
-      const std::int64_t half = form.tiles_within(room) / 2;
-      offer(std::min(half, source.tiles));
-      offer(std::min(half + 1, source.tiles));
-      offer(std::min(form.tiles_for(top - floor), source.tiles));
-    }
-  }
+  each_move(board, worker, [&](int from, int to) {
+    const Replica &source = board.replica(from), &sink = board.replica(to);
+    const std::int64_t setup = sink.tiles > 0 ? 0 : form.per_expert;
+    const std::int64_t room = top - board.load(sink.worker) - setup;
+    if (room <= form.per_tile) return;
+    auto offer = [&](std::int64_t tiles) {
+      if (tiles < 1 || tiles > source.tiles) return;
+      const std::int64_t saved = tiles == source.tiles ? form.per_expert : 0;
+      const std::int64_t left = top - form.per_tile * tiles - saved;
+      const std::int64_t gained = top - room + form.per_tile * tiles;
+      const std::int64_t score = std::max({left, gained, floor}), extra = setup - saved;
+      if (score < best_score || (score == best_score && score < top && extra < best_extra)) {
+        best_score = score;
+        best_extra = extra;
+        best = {score, from, to, tiles};
+        found = true;
+      }
+    };
+    offer(source.tiles);
+    const std::int64_t half = form.tiles_within(room) / 2;
+    offer(std::min(half, source.tiles));
+    offer(std::min(half + 1, source.tiles));
+    offer(std::min(form.tiles_for(top - floor), source.tiles));
+  });
   return found;
 }
 
@@ -93,29 +99,24 @@ bool TimeSplitter::exchange(Board& board, std::int64_t floor) {
     if (board.replica(id).alive) here_[board.replica(id).expert] = id;
   std::int64_t best_score = top;
   int give = -1, give_to = -1, take = -1;
-  for (const int from : board.of_worker(worker)) {
-    const Replica& source = board.replica(from);
-    if (source.tiles == 0 || board.holders(source.expert) < 2) continue;
-    for (const int to : board.of_expert(source.expert)) {
-      const Replica& sink = board.replica(to);
-      if (!sink.alive || to == from) continue;
-      const std::int64_t left = top - form.whole(source.tiles);
-      const std::int64_t there =
-          board.load(sink.worker) + form.per_tile * source.tiles + (sink.tiles > 0 ? 0 : form.per_expert);
-      for (const int other : board.of_worker(sink.worker)) {
-        const Replica& back = board.replica(other);
-        if (back.tiles == 0 || here_[back.expert] < 0 || back.expert == source.expert) continue;
-        const std::int64_t setup = board.replica(here_[back.expert]).tiles > 0 ? 0 : form.per_expert;
-        const std::int64_t score =
-            std::max({left + form.per_tile * back.tiles + setup, there - form.whole(back.tiles), floor});
-        if (score >= best_score) continue;
-        best_score = score;
-        give = from;
-        give_to = to;
-        take = other;
-      }
+  each_move(board, worker, [&](int from, int to) {
+    const Replica &source = board.replica(from), &sink = board.replica(to);
+    const std::int64_t left = top - form.whole(source.tiles);
+    const std::int64_t there =
+        board.load(sink.worker) + form.per_tile * source.tiles + (sink.tiles > 0 ? 0 : form.per_expert);
+    for (const int other : board.of_worker(sink.worker)) {
+      const Replica& back = board.replica(other);
+      if (back.tiles == 0 || here_[back.expert] < 0 || back.expert == source.expert) continue;
+      const std::int64_t setup = board.replica(here_[back.expert]).tiles > 0 ? 0 : form.per_expert;
+      const std::int64_t score =
+          std::max({left + form.per_tile * back.tiles + setup, there - form.whole(back.tiles), floor});
+      if (score >= best_score) continue;
+      best_score = score;
+      give = from;
+      give_to = to;
+      take = other;
     }
-  }
+  });
   if (give < 0) return false;
   const int take_to = here_[board.replica(take).expert];
   board.move(give, give_to, board.replica(give).tiles);
@@ -136,28 +137,23 @@ void TimeSplitter::descend(Board& board, std::int64_t floor) {
 void TimeSplitter::list_candidates(const Board& board, int worker, std::int64_t limit, int depth) {
   const LoadForm& form = board.form();
   const std::int64_t excess = board.load(worker) - limit;
-  for (const int from : board.of_worker(worker)) {
-    const Replica& source = board.replica(from);
-    if (source.tiles == 0 || board.holders(source.expert) < 2) continue;
-    for (const int to : board.of_expert(source.expert)) {
-      const Replica& sink = board.replica(to);
-      if (!sink.alive || to == from) continue;
-      const std::int64_t setup = sink.tiles > 0 ? 0 : form.per_expert;
-      const std::int64_t there = board.load(sink.worker) + setup;
-      auto offer = [&](std::int64_t tiles) {
-        const std::int64_t saved = tiles == source.tiles ? form.per_expert : 0;
-        const std::int64_t over = std::max<std::int64_t>(0, there + form.per_tile * tiles - limit) +
-                                  std::max<std::int64_t>(0, excess - form.per_tile * tiles - saved);
-        if (depth == 0 ? over > 0 : over >= excess + form.per_tile * board.demand(source.expert)) return;
-        candidates_.push_back({over * 4 + (setup > 0 ? 2 : 0) - (saved > 0 ? 1 : 0), from, to, tiles});
-      };
-      offer(source.tiles);
-      const std::int64_t need = form.tiles_for(excess);
-      if (need < source.tiles) offer(need);
-      const std::int64_t fits = form.tiles_within(limit - there);
-      if (fits >= 1 && fits < source.tiles && fits != need) offer(fits);
-    }
-  }
+  each_move(board, worker, [&](int from, int to) {
+    const Replica &source = board.replica(from), &sink = board.replica(to);
+    const std::int64_t setup = sink.tiles > 0 ? 0 : form.per_expert;
+    const std::int64_t there = board.load(sink.worker) + setup;
+    auto offer = [&](std::int64_t tiles) {
+      const std::int64_t saved = tiles == source.tiles ? form.per_expert : 0;
+      const std::int64_t over = std::max<std::int64_t>(0, there + form.per_tile * tiles - limit) +
+                                std::max<std::int64_t>(0, excess - form.per_tile * tiles - saved);
+      if (depth == 0 ? over > 0 : over >= excess + form.per_tile * board.demand(source.expert)) return;
+      candidates_.push_back({over * 4 + (setup > 0 ? 2 : 0) - (saved > 0 ? 1 : 0), from, to, tiles});
+    };
+    offer(source.tiles);
+    const std::int64_t need = form.tiles_for(excess);
+    if (need < source.tiles) offer(need);
+    const std::int64_t fits = form.tiles_within(limit - there);
+    if (fits >= 1 && fits < source.tiles && fits != need) offer(fits);
+  });
 }
 
 bool TimeSplitter::fix(Board& board, int worker, std::int64_t limit, int depth) {

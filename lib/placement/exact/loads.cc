@@ -16,12 +16,12 @@ void Loads::read_rule(const SplitProblem& problem) {
   demand_ = problem.tiles;
   per_tile_ = problem.per_tile;
   per_expert_ = problem.per_expert;
-  additive_ = problem.rule == LoadRule::additive;
+  rule_ = problem.rule;
   slow_.clear();
   const auto slower = [](const WorkerTraits& traits) { return traits.slowdown_permille != 1000; };
   if (std::any_of(problem.traits.begin(), problem.traits.end(), slower))
     for (const WorkerTraits& traits : problem.traits) slow_.push_back(traits.slowdown_permille);
-  plain_ = additive_ && slow_.empty();
+  plain_ = additive() && slow_.empty();
 }
 
 // Experts pass through without a branch: which have a choice and which have tiles is not predictable.
@@ -115,8 +115,7 @@ void Loads::recount() {
 }
 
 std::int64_t Loads::load_of(int worker, std::int64_t tiles, std::int64_t active) const {
-  const std::int64_t compute = per_tile_ * tiles, weights = per_expert_ * active;
-  const std::int64_t work = additive_ ? compute + weights : std::max(compute, weights);
+  const std::int64_t work = load_by(rule_, per_tile_ * tiles, per_expert_ * active);
   if (slow_.empty()) return work;
   return static_cast<std::int64_t>((static_cast<__int128>(work) * slow_[worker] + 999) / 1000);
 }

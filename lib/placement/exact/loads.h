@@ -40,11 +40,11 @@ class Loads {
   // seats for activated experts: additive work needs room only, roofline work room for its tiles and a seat.
   bool plain() const { return plain_; }  // additive, all workers alike
   bool alike() const { return slow_.empty(); }
-  bool additive() const { return additive_; }
+  bool additive() const { return rule_ == LoadRule::additive; }
   std::int64_t per_tile() const { return per_tile_; }
   std::int64_t per_expert() const { return per_expert_; }
   std::int64_t tile() const { return per_tile_; }
-  std::int64_t setup() const { return additive_ ? per_expert_ : 0; }
+  std::int64_t setup() const { return additive() ? per_expert_ : 0; }
   std::int64_t whole(std::int64_t tiles) const { return per_tile_ * tiles + setup(); }
   std::int64_t slowdown(int worker) const { return slow_.empty() ? 1000 : slow_[worker]; }
   std::int64_t room(int worker, std::int64_t limit) const {
@@ -54,7 +54,7 @@ class Loads {
     return budget < kUnlimited ? static_cast<std::int64_t>(budget) : kUnlimited;
   }
   std::int64_t seats(int worker, std::int64_t limit) const {
-    return additive_ || per_expert_ == 0 ? kUnlimited : room(worker, limit) / per_expert_;
+    return additive() || per_expert_ == 0 ? kUnlimited : room(worker, limit) / per_expert_;
   }
   std::int64_t tiles_in(std::int64_t room) const { return per_tile_ == 0 ? kUnlimited : room / per_tile_; }
   // Most tiles under `limit` with so many experts activated; -1 when those alone exceed it.
@@ -119,7 +119,8 @@ class Loads {
   std::span<const std::int64_t> demand_;
   std::vector<std::int64_t>* parts_ = nullptr;
   std::int64_t per_tile_ = 1, per_expert_ = 0, total_tiles_ = 0;
-  bool additive_ = true, plain_ = true;
+  LoadRule rule_ = LoadRule::additive;
+  bool plain_ = true;
   int active_experts_ = 0, most_active_ = 0;
   std::vector<std::int64_t> slow_;  // thousandths by worker; empty = all alike
   std::vector<std::int64_t> tiles_, active_, load_, pinned_tiles_, pinned_active_;
