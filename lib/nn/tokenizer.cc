@@ -35,10 +35,7 @@ struct Tokenizer::Impl {
         normalized(added_tokens(file, true)),
         splitter(file.splits, source),
         bpe(file.byte_ids, file.merges) {
-    for (const AddedToken& token : file.added) {
-      special[static_cast<std::size_t>(token.id)] = token.special;
-      added_ids.emplace(token.content, token.id);
-    }
+    for (const AddedToken& token : file.added) special[static_cast<std::size_t>(token.id)] = token.special;
     for (const int id : file.pieces) pieces.emplace(tokens[static_cast<std::size_t>(id)], id);
   }
 
@@ -83,7 +80,6 @@ struct Tokenizer::Impl {
 
   std::vector<std::string> tokens;  // by id: bytes
   std::vector<bool> special;
-  std::unordered_map<std::string, int> added_ids;
   std::unordered_map<std::string_view, int> pieces;  // views into `tokens`
   bool nfc;
   AddedTokens exact, normalized;
@@ -119,16 +115,6 @@ std::string Tokenizer::decode(std::span<const int> ids) const {
 }
 
 int Tokenizer::size() const { return static_cast<int>(impl_->tokens.size()); }
-
-std::optional<int> Tokenizer::id_of(std::string_view token) const {
-  const auto found = impl_->added_ids.find(std::string(token));
-  if (found == impl_->added_ids.end()) return std::nullopt;
-  return found->second;
-}
-
-bool Tokenizer::is_special(int id) const {
-  return id >= 0 && id < size() && impl_->special[static_cast<std::size_t>(id)];
-}
 
 std::string TokenStream::push(int id) {
   held_ += tokenizer_->impl_->bytes_of(id);

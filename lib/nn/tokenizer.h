@@ -4,7 +4,6 @@
 // dropout, post-processors that add tokens, other models) is refused by name.
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,9 +27,7 @@ class Tokenizer {
   // Special tokens are left out. Ids outside the vocabulary are left out too. Bytes that are not UTF-8 become U+FFFD.
   std::string decode(std::span<const int> ids) const;
 
-  int size() const;                                        // one more than the largest id
-  std::optional<int> id_of(std::string_view token) const;  // of an added token's text
-  bool is_special(int id) const;
+  int size() const;  // one more than the largest id
 
  private:
   friend class TokenStream;

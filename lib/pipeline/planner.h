@@ -142,7 +142,7 @@ class Planner {
   demand::Window window_history_;
   std::int64_t seq_ = 0;
   std::optional<Nanos> preceding_ffn_ns_;
-  std::vector<std::int64_t> true_tiles_, guess_counts_, guess_tiles_;
+  std::vector<std::int64_t> true_tiles_, guess_counts_;
   placement::WithoutArriving without_arriving_;
 };
 

@@ -35,7 +35,6 @@ void DatasetBuilder::add(const Batch& batch, const std::function<Part(const std:
     live_[span.request].part = part;
     ++requests_[static_cast<int>(part)];
   }
-  if (batch.rows.empty()) ++without_rows_;
 }
 
 void DatasetBuilder::add(const Routing& routing) {

@@ -42,7 +42,6 @@ class DatasetBuilder {
   void add(const Routing& routing);
 
   std::int64_t requests(Part of) const { return requests_[static_cast<int>(of)]; }
-  std::int64_t steps_without_rows() const { return without_rows_; }
   Dataset take() { return std::move(data_); }
 
  private:
@@ -62,7 +61,7 @@ class DatasetBuilder {
   Dataset data_;
   std::map<int, Pending> pending_;
   std::unordered_map<std::string, Request> live_;
-  std::int64_t requests_[3] = {}, without_rows_ = 0;
+  std::int64_t requests_[3] = {};
   std::int32_t batches_ = 0;
 };
 

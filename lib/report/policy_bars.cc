@@ -75,18 +75,6 @@ Canvas policy_bars(const PolicyComparison& comparison, const std::string& subtit
   return canvas;
 }
 
-Table policy_data(const PolicyComparison& comparison) {
-  Table table({{"metric", Align::left}, {"policy", Align::left}, {"value"}, {"over_first"}});
-  for (const PolicyMetric& metric : comparison.metrics)
-    for (std::size_t p = 0; p < comparison.policies.size(); ++p) {
-      const auto share = ratio(metric, p);
-      table.add_row({metric.name, comparison.policies[p],
-                     metric.values[p] ? fmt::format("{:.{}f}", *metric.values[p], metric.decimals) : "-",
-                     share ? fmt::format("{:.6f}", *share) : "-"});
-    }
-  return table;
-}
-
 Table policy_figures(const PolicyComparison& comparison) {
   std::vector<Table::Column> columns = {{"policy", Align::left}};
   for (const PolicyMetric& metric : comparison.metrics) columns.push_back({metric.name});

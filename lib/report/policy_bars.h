@@ -24,7 +24,6 @@ struct PolicyComparison {
 // A group of bars per metric, from 0 to value / the first policy's; metrics that the first policy lacks, or has as 0,
 // are left out.
 Canvas policy_bars(const PolicyComparison& comparison, const std::string& subtitle);
-Table policy_data(const PolicyComparison& comparison);     // metric, policy, value, over_first
 Table policy_figures(const PolicyComparison& comparison);  // a row per policy
 
 }  // namespace afore::report

@@ -18,8 +18,6 @@ class Bounds {
 
   // The work confined to the workers flagged in `set`, less the largest pieces copies could take out, per worker.
   std::int64_t cut(const std::vector<std::uint8_t>& set) const;
-  // The volume bound, hot sets, and cuts of single workers and of prefixes by confined load.
-  std::int64_t simple() const { return simple_; }
   void consider(std::int64_t bound) { simple_ = simple_ < bound ? bound : simple_; }
 
   // True: no plan within the limits has a largest load of `load` or less.
@@ -37,7 +35,9 @@ class Bounds {
   const Counts& sizes_;
   const std::vector<std::vector<int>>& holders_;
   const Counts& open_slots_;
-  std::int64_t budget_, total_open_ = 0, simple_ = 0;
+  std::int64_t budget_, total_open_ = 0;
+  // The volume bound, hot sets, and cuts of single workers and of prefixes by confined load; and what was considered.
+  std::int64_t simple_ = 0;
   int workers_;
   std::vector<std::vector<int>> experts_of_;  // with work, by worker
   std::vector<Counts> pinned_;                // sizes confined to one worker, largest first

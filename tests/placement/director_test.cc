@@ -291,35 +291,6 @@ TEST(Director, PolicyStatesTheRelaxationsBound) {
   EXPECT_GT(above, 5);
 }
 
-TEST(Coactivation, CountsPairsAndRows) {
-  Coactivation together(4);
-  together.add({{}, {{0, 1}, {0, 1}, {1, 2}, {3, 0}}, {}});
-  EXPECT_EQ(together.of(0, 1), 2);
-  EXPECT_EQ(together.of(1, 0), 2);
-  EXPECT_EQ(together.of(2, 3), 0);
-  const std::vector<std::int64_t> counts = {3, 3, 1, 1};
-  EXPECT_EQ(expected_rows(std::vector<int>{0, 1}, counts, together), 4);  // tokens 1 to 4: 2 with both
-  EXPECT_EQ(expected_rows(std::vector<int>{2, 3}, counts, together), 2);
-  const std::vector<TileShare> shares = {{0, 0, 2}, {1, 0, 1}, {1, 1, 1}};
-  EXPECT_DOUBLE_EQ(saved_rows(shares, std::vector<std::int64_t>{2, 2, 1, 1}, 2, together), 1);  // half of expert 1
-  EXPECT_THROW(together.add({{}, {{0, 4}}, {}}), std::exception);
-}
-
-// One tile of expert 1 (or 0) goes to worker 1 or 2, which is the same to the objective.
-TEST(Coactivation, DecidesBetweenEqualWorkers) {
-  const Case made = plain({2, 2, 2, 0, 2, 0}, 3, 1, 10, 0);
-  for (const auto& [other, worker] : {std::pair(2, 1), std::pair(4, 2)}) {
-    Coactivation together(6);
-    for (int i = 0; i < 5; ++i) together.add({{}, {{0, other}, {1, other}}, {}});
-    Options chosen = options(1);
-    chosen.together = &together;
-    const Solution solution = solved(made, chosen);
-    EXPECT_EQ(solution.objective_ns, 30);
-    ASSERT_EQ(solution.copies.size(), 1u);
-    EXPECT_EQ(solution.copies[0].to, worker);
-  }
-}
-
 // min x + y over x + 2 y >= 3, 3 x + y >= 4, both at most 5: x = 1, y = 1.
 TEST(LinearProgram, BoundIsProvenByItsPrices) {
   Program program;

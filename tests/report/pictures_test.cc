@@ -162,10 +162,6 @@ TEST(PolicyBars, AreRelativeToTheFirst) {
   const std::string svg = policy_bars(c, "").embedded();
   EXPECT_NE(svg.find("125 (+25.0%)"), std::string::npos);
   EXPECT_EQ(svg.find("exposed us"), std::string::npos) << "nothing is relative to 0";
-  EXPECT_EQ(
-      policy_data(c).tsv(),
-      "metric\tpolicy\tvalue\tover_first\ntokens/s\tstatic\t100\t1.000000\ntokens/s\tafore\t125\t1.250000\n"
-      "exposed us\tstatic\t0.0\t-\nexposed us\tafore\t3.0\t-\nstep ms\tstatic\t10.0\t1.000000\nstep ms\tafore\t-\t-\n");
 }
 
 Slice slice(char pool, int worker, Lane lane, Work work, Nanos start, Nanos end, int layer = 0) {

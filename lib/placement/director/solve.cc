@@ -35,29 +35,21 @@ std::int64_t attainable(const Instance& in, std::int64_t load) {
 
 }  // namespace
 
-void Solver::consider(const Layout& layout, const Options& options) {
+void Solver::consider(const Layout& layout) {
   const std::int64_t objective = evaluator_.split(layout);
-  if (objective > best_) return;
-  double saved = 0;
-  if (options.together != nullptr) {
-    saved = saved_rows(evaluator_.assignment(), instance_.tiles(), instance_.workers(), *options.together);
-    if (objective == best_ && (layout.copies() > best_layout_.copies() || saved <= best_saved_)) return;
-  } else if (objective == best_ && layout.copies() >= best_layout_.copies()) {
-    return;
-  }
+  if (objective > best_ || (objective == best_ && layout.copies() >= best_layout_.copies())) return;
   best_ = objective;
-  best_saved_ = saved;
   best_layout_ = layout;
   best_assignment_ = evaluator_.assignment();
 }
 
 // Roundings of what the relaxation last solved wishes for; true where one reaches the target.
-bool Solver::try_target(std::int64_t target, const Options& options, Rng& rng) {
+bool Solver::try_target(std::int64_t target, Rng& rng) {
   for (int i = 0; i < kDraws && best_ > target; ++i) {
     rounding_.draw(wishes_, i == 0, rng, layout_);
     rounding_.repair(layout_, target);
     rounding_.walk(wishes_, kChanges, target, rng, layout_);
-    consider(layout_, options);
+    consider(layout_);
   }
   return best_ <= target;
 }
@@ -68,7 +60,7 @@ int Solver::search(const Options& options) {
   Rng rng(options.seed, fmt::format("director {} {} {}", target.step, target.layer, target.microbatch));
   if (instance_.active().size() * static_cast<std::size_t>(instance_.workers()) > kMostPairs) {
     wishes_.clear();
-    try_target(proven_, options, rng);
+    try_target(proven_, rng);
     return 0;
   }
   relaxation_.reset(instance_);
@@ -94,26 +86,9 @@ int Solver::search(const Options& options) {
     feasible = std::min(feasible, at);
     if (proving && feasible - proven_ > proven_ / kFine) continue;
     relaxation_.wishes(wishes_);
-    if (!try_target(at, options, rng)) missed = std::max(missed, at + 1);
+    if (!try_target(at, rng)) missed = std::max(missed, at + 1);
   }
   return relaxation_.solves();
-}
-
-// Equal plans: copies go where the tokens' other experts are.
-void Solver::gather(const Options& options) {
-  const Layout found = best_layout_;
-  for (int slot = 0; slot < static_cast<int>(found.held().size()); ++slot) {
-    if (!found.is_copy(slot)) continue;
-    const int expert = found.held(slot);
-    for (int other = 0; other < static_cast<int>(found.held().size()); ++other) {
-      layout_ = best_layout_;
-      if (!layout_.is_copy(slot) || layout_.held(slot) != expert || layout_.is_copy(other)) continue;
-      layout_.set(slot, kNoExpert);
-      if (!layout_.can_set(other, expert)) continue;
-      layout_.set(other, expert);
-      consider(layout_, options);
-    }
-  }
 }
 
 void Solver::solve(const Request& request, const Options& options, Solution& solution) {
@@ -124,7 +99,6 @@ void Solver::solve(const Request& request, const Options& options, Solution& sol
   best_layout_.reset(instance_);
   best_ = evaluator_.split(layout_);
   standing_ = best_assignment_ = evaluator_.assignment();
-  best_saved_ = 0;
   proven_ = attainable(instance_, instance_.bound());
   solution.programs = 0;
   if (best_ > proven_) {
@@ -132,8 +106,7 @@ void Solver::solve(const Request& request, const Options& options, Solution& sol
     if (best_layout_.copies() > 0) {
       layout_ = best_layout_;
       rounding_.thin(layout_, best_);
-      consider(layout_, options);
-      if (options.together != nullptr) gather(options);
+      consider(layout_);
     }
   }
   emit(instance_, standing_, best_assignment_, solution);

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "placement/director/coactivation.h"
 #include "placement/director/emit.h"
 #include "placement/director/instance.h"
 #include "placement/director/layout.h"
@@ -20,8 +19,6 @@ struct Options {
   std::int64_t copy_budget = 0;
   Link link;
   std::uint64_t seed = 0;  // with the target
-  // Decides between plans that are equal otherwise; may be null. Outlives the call.
-  const Coactivation* together = nullptr;
 };
 
 class Solver {
@@ -31,9 +28,8 @@ class Solver {
 
  private:
   int search(const Options& options);  // linear programs solved
-  bool try_target(std::int64_t target, const Options& options, Rng& rng);
-  void consider(const Layout& layout, const Options& options);
-  void gather(const Options& options);
+  bool try_target(std::int64_t target, Rng& rng);
+  void consider(const Layout& layout);
 
   Instance instance_;
   Relaxation relaxation_;
@@ -43,7 +39,6 @@ class Solver {
   std::vector<Wish> wishes_;
   std::vector<TileShare> standing_, best_assignment_;
   std::int64_t best_ = 0, proven_ = 0;
-  double best_saved_ = 0;
 };
 
 }  // namespace afore::placement::director

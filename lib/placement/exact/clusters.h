@@ -15,12 +15,10 @@ namespace afore::placement::exact {
 class Clusters {
  public:
   void reset(const Loads& loads);
-  // Brings every worker within `limit` cluster by cluster. Where it fails the parts are as before, and stuck() is a
-  // worker it could not bring down.
+  // Brings every worker within `limit` cluster by cluster. Where it fails the parts are as before.
   bool resolve(Loads& loads, std::int64_t limit, std::int64_t node_budget);
-  int stuck() const { return stuck_; }
-  // Round stuck(), then of all workers where asked to. Infeasible: no split has all loads within the limit. Feasible
-  // only of all workers: then it is applied.
+  // Round a worker that resolve() could not bring down, then of all workers where asked to. Infeasible: no split has
+  // all loads within the limit. Feasible only of all workers: then it is applied.
   Answer prove(Loads& loads, std::int64_t limit, std::int64_t node_budget, bool try_whole);
   // All workers at once.
   Answer whole(Loads& loads, std::int64_t limit, std::int64_t node_budget);
@@ -40,7 +38,7 @@ class Clusters {
   std::vector<char> inside_, listed_;
   std::vector<std::pair<std::int64_t, int>> near_;
   Loads::Saved saved_;
-  int stuck_ = 0;
+  int stuck_ = 0;  // a worker that resolve() could not bring down
 };
 
 }  // namespace afore::placement::exact

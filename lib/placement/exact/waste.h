@@ -28,7 +28,6 @@ class Waste {
   };
   void add_worker(int worker, std::int64_t ceiling);
   std::int64_t leftover(int worker, std::int64_t limit) const;
-  std::int64_t setups_of_row(int row) const;
   void or_shifted(std::size_t to, std::size_t from, int words, std::int64_t shift);
 
   const Loads* loads_ = nullptr;
