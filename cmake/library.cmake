@@ -1,12 +1,6 @@
-# libafore.so: lib/c/afore.h over the planner, for programs that are not ours. Only afore_* is visible. The rooms it is
-# made of are compiled so that they fit into it; hidden symbols keep their calls among each other direct.
+# libafore.so: lib/c/afore.h over the planner, for programs that are not ours. Only afore_* is visible.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-
-foreach(room util core demand placement migrate pipeline c)
-  set_target_properties(afore_${room} PROPERTIES
-    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-endforeach()
 
 set(AFORE_EXPORTS ${CMAKE_SOURCE_DIR}/lib/c/exports.map)
 file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/library_source.cc CONTENT "// All of the library is in its rooms.\n")

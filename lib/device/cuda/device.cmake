@@ -3,8 +3,6 @@
 set(AFORE_CUDA_DEVICE attention_worker.cc buffer.cc check.cc device.cc engine_route.cc expert_worker.cc gpus.cc lane.cc
   parcel.cc partial_sums.cc partitions.cc plugin.cc shapes.cc start_gate.cc step.cc topology.cc transfer_event.cc
   transfer_ffn.cc transfers.cc uploader.cc weights.cc)
-set_target_properties(afore_nn afore_device PROPERTIES
-  POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 
 # Targets afore_<name> (static) and the plugin libafore_<name>.so of it.
 function(afore_cuda_device name kernels)
