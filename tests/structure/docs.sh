@@ -24,7 +24,7 @@ check_paths() {  # check_paths PAGE
 }
 
 # Of cmake, pkg-config, curl and other programs that the pages call, and of the engines they speak of.
-foreign=' --build --install --prefix --preset --parallel --component --cflags --libs --pid --itsv --opprint
+foreign=' --coverage --build --install --prefix --preset --parallel --component --cflags --libs --pid --itsv --opprint
   --gtest_filter --gtest_output --init-expert-location --enable-waterfill --ep-num-redundant-experts
   --expert-distribution-recorder-mode '
 ours=$(grep -oE -- ' -l [a-zA-Z0-9_-]+' completions/afore.fish | sed 's/ -l /--/' | sort -u)
