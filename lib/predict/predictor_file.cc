@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <string_view>
 
 #include "nn/bf16.h"
 #include "nn/checkpoint.h"
@@ -16,8 +17,7 @@
 namespace afore::predict {
 namespace {
 
-constexpr const char* kFormat = "afore-predictor";
-constexpr const char* kVersion = "1";
+constexpr std::string_view kFormat = "afore-predictor", kVersion = "1";
 constexpr int kMostHidden = 4096, kMostDims = 4096;
 constexpr int kMostVocab = 1 << 22;
 
