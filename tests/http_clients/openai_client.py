@@ -152,14 +152,15 @@ def errors():
 
 
 def full_queue():
-    """Of three that come at once, one runs, one waits, and one is refused."""
-    stop_all = threading.Event()
+    """While one runs, of two that come at once one waits, and one is refused."""
+    running, stop_all = threading.Event(), threading.Event()
     ends = []
 
     def long_one():
         try:
             stream = complete(slow, stream=True, **LONG)
             for _ in stream:
+                running.set()
                 if stop_all.is_set():
                     return stream.close()
         except openai.RateLimitError as error:
@@ -167,7 +168,9 @@ def full_queue():
             stop_all.set()
 
     threads = [threading.Thread(target=long_one) for _ in range(3)]
-    for thread in threads:
+    threads[0].start()
+    assert running.wait(60)
+    for thread in threads[1:]:
         thread.start()
     for thread in threads:
         thread.join()

@@ -11,6 +11,7 @@ afore-trace check -q cut.afl | head -n 1 | sed -E 's/[0-9]+/N/g'
 afore-serve run --prompt x --max-tokens 4 --json --record whole.jsonl | head -n 1 | jq -r .kind
 tail -n 1 whole.jsonl | jq -r .kind
 rm ./*
+: > out  # the loop below may come first
 "${run[@]}" --record twice.jsonl > out 2> err &
 pid=$!
 for ((i = 0; i < 600; ++i)); do [[ $(wc -l < out) -gt 2 ]] && break; sleep 0.05; done
