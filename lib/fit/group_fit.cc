@@ -84,12 +84,6 @@ double draw_deviation(const GroupFit& group, const FittedRow& row) {
   return std::sqrt(std::max(0.0, variance) / kDrawsOfARow) / row.fitted_ns;
 }
 
-double sum_of_errors(const Model& model, std::span<const Point> points) {
-  double sum = 0;
-  for (const Point& point : points) sum += relative_error(model, point);
-  return sum;
-}
-
 // The tile height under which the used half is fitted best; rows and model are left as that one has them.
 void choose_tile(GroupFit& group, std::uint64_t seed) {
   std::int64_t best = 0;

@@ -83,12 +83,6 @@ Columns non_negative_minimum(const Normal& n, std::size_t width) {
   return best;
 }
 
-double sum_of_errors(const Model& model, std::span<const Point> points) {
-  double sum = 0;
-  for (const Point& point : points) sum += relative_error(model, point);
-  return sum;
-}
-
 // Points below the floor say nothing about c, except where c alone is above them.
 Model fit_above(std::span<const Point> points, std::size_t width, double floor_ns) {
   Model best;
@@ -121,6 +115,12 @@ double Model::predict(const Columns& columns) const {
 
 double relative_error(const Model& model, const Point& point) {
   return std::abs(model.predict(point.columns) - point.time_ns) / point.time_ns;
+}
+
+double sum_of_errors(const Model& model, std::span<const Point> points) {
+  double sum = 0;
+  for (const Point& point : points) sum += relative_error(model, point);
+  return sum;
 }
 
 Model fit_relative(std::span<const Point> points, std::size_t width) {

@@ -23,6 +23,7 @@ struct Model {
 };
 
 double relative_error(const Model& model, const Point& point);  // |predicted - measured| / measured
+double sum_of_errors(const Model& model, std::span<const Point> points);
 
 // Minimises the sum of relative errors over c >= 0 in the first `width` columns, by iteratively reweighted least
 // squares (each step the exact non-negative solution, found among all sets of columns). Needs `width` points or more.

@@ -14,7 +14,7 @@ namespace {
 using batch::Chunk;
 using batch::ServingStep;
 
-struct Routing {  // that a request reads its experts from
+struct RequestRouting {  // that a request reads its experts from
   std::shared_ptr<const SequenceRecord> sequence;
   std::int64_t offset = 0;
 };
@@ -83,7 +83,7 @@ struct ClosedLoop::Impl final : StepRunner {
   pipeline::Yardstick yardstick;
   std::unique_ptr<pipeline::PlanSource> plans;
   SimHost host;
-  std::vector<Routing> routing;  // by slot
+  std::vector<RequestRouting> routing;  // by slot
   std::size_t row_bytes = 0;
   std::vector<Step> steps;  // by microbatch
   std::deque<PlannedLater> to_plan;
@@ -100,7 +100,7 @@ void ClosedLoop::Impl::begin_step(std::int64_t, int microbatch, const ServingSte
   Step& mine = steps[microbatch];
   mine.rows.clear();
   for (const Chunk& chunk : composed.chunks) {
-    const Routing& from = routing[chunk.slot];
+    const RequestRouting& from = routing[chunk.slot];
     const SequenceRecord& sequence = *from.sequence;
     std::int64_t row = (from.offset + chunk.first) % sequence.tokens;
     for (std::int64_t i = 0; i < chunk.tokens; ++i) {

@@ -10,7 +10,7 @@
 namespace afore::host {
 namespace {
 
-constexpr auto kLookEvery = std::chrono::milliseconds(20);  // at signals
+constexpr auto kLookAtSignals = std::chrono::milliseconds(20);  // at signals
 
 }  // namespace
 
@@ -77,7 +77,7 @@ RequestSource::Next LiveRequests::next(IncomingRequest& request) {
 
 void LiveRequests::wait() {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kLookEvery, [this] { return !mailbox_.empty() || !cancelled_.empty() || closed_; });
+  changed_.wait_for(lock, kLookAtSignals, [this] { return !mailbox_.empty() || !cancelled_.empty() || closed_; });
 }
 
 void LiveRequests::take_cancelled(std::vector<std::string>& ids) {

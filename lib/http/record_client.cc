@@ -25,7 +25,7 @@ using boost::system::error_code;
 
 constexpr const char* kPath = "/v1/afore/demand";
 constexpr std::chrono::milliseconds kLookEvery{100};  // at signals
-constexpr std::size_t kReadBytes = 64 << 10, kMostLineBytes = 16 << 20;
+constexpr std::size_t kChunkBytes = 64 << 10, kMostLineBytes = 16 << 20;
 
 struct Address {
   std::string host, port = "80";
@@ -68,7 +68,7 @@ Address address_of(const std::string& url) {
 }  // namespace
 
 struct RecordClient::Impl {
-  Impl(const std::string& asked, const StopFlag* signal) : url(asked), stop(signal), chunk(kReadBytes) {
+  Impl(const std::string& asked, const StopFlag* signal) : url(asked), stop(signal), chunk(kChunkBytes) {
     // Not "none": Beast of Boost 1.74 takes that for less than any Content-Length.
     parser.body_limit(std::numeric_limits<std::uint64_t>::max());
   }

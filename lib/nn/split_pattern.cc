@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "nn/ascii.h"
+
 namespace afore::nn {
 namespace {
 
 // Unicode's White_Space, as Oniguruma has it; PCRE2's \s also takes U+180E.
 constexpr std::string_view kSpace = "\\t-\\r \\x{85}\\p{Z}";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 

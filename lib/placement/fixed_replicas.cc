@@ -4,7 +4,7 @@ namespace afore::placement {
 namespace {
 
 // Before a layer's choice, as policy split: not one microbatch's accident, and few enough for a warm-up to cover.
-constexpr int kTargetsSeen = 8;
+constexpr int kTargetsBeforeChoice = 8;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ FixedReplicas::Layer& FixedReplicas::see(const Request& request) {
 }
 
 bool FixedReplicas::due(Layer& layer) {
-  if (layer.chosen || layer.targets <= kTargetsSeen) return false;
+  if (layer.chosen || layer.targets <= kTargetsBeforeChoice) return false;
   layer.chosen = true;
   return true;
 }

@@ -6,10 +6,10 @@
 namespace afore::placement {
 namespace {
 
-constexpr int kReceivers = 8;              // emptiest workers tried for each copy
-constexpr int kTileSearches = 4;           // further aims after the first
-constexpr int kTimeSearches = 1;           // under time the first aim gives nearly all
-constexpr std::int64_t kEffort = 200'000;  // workers looked at, after which no further search starts
+constexpr int kReceivers = 8;                  // emptiest workers tried for each copy
+constexpr int kTileSearches = 4;               // further aims after the first
+constexpr int kTimeSearches = 1;               // under time the first aim gives nearly all
+constexpr std::int64_t kGrowEffort = 200'000;  // workers looked at, after which no further search starts
 constexpr Nanos kNever = std::numeric_limits<Nanos>::max();
 
 }  // namespace
@@ -256,7 +256,7 @@ void Grower::grow(Board& board, SlotTable* slots, const GrowOptions& options, st
     // The bound first; then loads between what failed and what was reached: easier aims spend copies better.
     std::int64_t fails = options_.target;
     const int searches = form_.per_expert == 0 ? kTileSearches : kTimeSearches;
-    for (int i = 0; i <= searches && best_f_ns_ > floor_ns && (i == 0 || effort_ < kEffort); ++i) {
+    for (int i = 0; i <= searches && best_f_ns_ > floor_ns && (i == 0 || effort_ < kGrowEffort); ++i) {
       const std::int64_t reached = best_f_ns_ / options_.ns_per_load;
       const std::int64_t aim = i == 0 ? options_.target : fails + (reached - fails) / 2;
       if (i > 0 && aim <= fails) break;
@@ -272,7 +272,7 @@ void Grower::grow(Board& board, SlotTable* slots, const GrowOptions& options, st
   const bool priced = slots != nullptr && options_.gain_rule;
   if (priced && options_.copy_ns <= options_.window_ns) aims(options_.window_ns);
   const Nanos worth = priced ? latest - (base_ns_ - best_f_ns_) : latest;
-  if (best_f_ns_ > floor_ns && effort_ < kEffort &&
+  if (best_f_ns_ > floor_ns && effort_ < kGrowEffort &&
       (!priced || worth >= std::max(options_.copy_ns, options_.window_ns + 1)))
     aims(latest);
 

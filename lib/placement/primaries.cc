@@ -11,7 +11,7 @@ namespace {
 
 // Of the history, evenly spaced: an exchange is judged on these.
 constexpr std::size_t kSamples = 16;
-constexpr std::int64_t kEffort = 20'000'000;  // loads looked at, after which no further exchange is sought
+constexpr std::int64_t kExchangeEffort = 20'000'000;  // loads looked at, after which no further exchange is sought
 
 class Balancer {
  public:
@@ -121,7 +121,7 @@ class Balancer {
     for (int a = 0; a < workers_; ++a) {
       if (!busiest[a]) continue;
       for (const int x : of_worker_[a])
-        for (int y = 0; y < experts_ && effort_ < kEffort; ++y) {
+        for (int y = 0; y < experts_ && effort_ < kExchangeEffort; ++y) {
           if (home_[y] == a) continue;
           effort_ += count_;
           const std::int64_t sum = after(a, home_[y], x, y);

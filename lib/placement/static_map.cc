@@ -9,7 +9,7 @@
 namespace afore::placement {
 namespace {
 
-constexpr std::int64_t kEffort =
+constexpr std::int64_t kMapEffort =
     40'000'000;                      // loads looked at per layer, some 40 ms; then what was found so far is taken
 constexpr double kLeastGain = 1e-9;  // of the objective: what rounding may feign
 
@@ -33,7 +33,7 @@ class SlotSearch {
   }
 
   std::vector<int> run() {
-    while (effort_ < kEffort && (best_exchange() || best_gift())) {
+    while (effort_ < kMapEffort && (best_exchange() || best_gift())) {
     }
     for (int w = 0; w < workers_; ++w)
       std::sort(slots_.begin() + static_cast<std::ptrdiff_t>(w) * each_,
@@ -54,7 +54,7 @@ class SlotSearch {
   int& held(int worker, int expert) { return holds_[static_cast<std::size_t>(worker) * experts_ + expert]; }
   bool holds(int worker, int expert) { return held(worker, expert) > 0; }
   // Whether looking at `cost` more is within bounds; where it is not, what was found so far is taken.
-  bool spend(std::int64_t cost) { return (effort_ += cost) < kEffort; }
+  bool spend(std::int64_t cost) { return (effort_ += cost) < kMapEffort; }
 
   // The three largest loads of each window: whatever two workers exchange, the largest of the others is among them.
   struct Top {

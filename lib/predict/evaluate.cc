@@ -11,7 +11,7 @@
 namespace afore::predict {
 namespace {
 
-constexpr int kBatch = 256;
+constexpr int kCheckedAtOnce = 256;
 
 // Sum over experts of |expected - true|, by the sum of the true ones.
 double error_of(const std::vector<double>& expected, const std::vector<double>& taken) {
@@ -50,7 +50,7 @@ class LayerEvaluation {
       std::int64_t tested = 0;
       while (row < data_.rows() && data_.batch[row] == batch) {
         some.clear();
-        for (; row < data_.rows() && data_.batch[row] == batch && std::ssize(some) < kBatch; ++row)
+        for (; row < data_.rows() && data_.batch[row] == batch && std::ssize(some) < kCheckedAtOnce; ++row)
           if (data_.part[row] == Part::test) some.push_back(row);
         tested += std::ssize(some);
         look(some);

@@ -12,7 +12,7 @@
 namespace afore::predict {
 namespace {
 
-constexpr std::int64_t kMostRows = 8192;  // that the directions are found from
+constexpr std::int64_t kProjectedRows = 8192;  // that the directions are found from
 constexpr int kIterations = 16;
 
 // Row-major, [rows][columns].
@@ -63,7 +63,7 @@ std::vector<float> mean_of(const nn::Tensor& embed, int vocab, int hidden) {
 Matrix principal_directions(const nn::Tensor& embed, const std::vector<float>& mean, int vocab, int dims,
                             std::uint64_t seed) {
   const int hidden = static_cast<int>(mean.size()), columns = padded(dims);
-  const int rows = static_cast<int>(std::min<std::int64_t>(vocab, kMostRows));
+  const int rows = static_cast<int>(std::min<std::int64_t>(vocab, kProjectedRows));
   Matrix x(rows, hidden), q(hidden, columns);
   for (int r = 0; r < rows; ++r) read_row(embed, static_cast<std::int64_t>(r) * vocab / rows, mean, x.row(r));
   Rng rng(seed, "predict/projection");

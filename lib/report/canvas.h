@@ -9,6 +9,8 @@ namespace afore::report {
 
 enum class Anchor { start, middle, end };
 
+inline constexpr double kPictureWidth = 960;  // of charts; a page scales them
+
 class Canvas {
  public:
   // The title is drawn at the top, with `subtitle` below it (may be empty); both are read out by screen readers.

@@ -13,7 +13,7 @@
 namespace afore::report {
 namespace {
 
-constexpr double kWidth = 960, kLeft = 74, kPlotRight = 660, kHeight = 170;
+constexpr double kCdfLeft = 74, kPlotRight = 660, kCdfHeight = 170;
 constexpr std::array<double, 3> kMarks = {0.5, 0.95, 0.99};
 constexpr std::int64_t kPoints = 1000;
 constexpr std::size_t kShownSeries = 9;  // rows of figures beside a panel
@@ -94,8 +94,8 @@ struct Plot {
 Plot draw_axes(Canvas& canvas, const CdfPanel& panel, double top) {
   const Extent extent = extent_of(panel);
   const Unit unit = time_unit(extent.logarithmic ? std::sqrt(extent.least * extent.most) : extent.most);
-  const Scale x{extent.least / unit.size, extent.most / unit.size, kLeft, kPlotRight, extent.logarithmic};
-  const Scale y{0, 1, top + kHeight, top, false};
+  const Scale x{extent.least / unit.size, extent.most / unit.size, kCdfLeft, kPlotRight, extent.logarithmic};
+  const Scale y{0, 1, top + kCdfHeight, top, false};
   draw_y_axis(canvas, x, y, {{0, 0.25, 0.5, 0.75, 1}, 2}, "share of samples");
   draw_x_axis(canvas, x, y, extent.logarithmic ? log_ticks(x.lo, x.hi, 8) : linear_ticks(x.lo, x.hi, 7),
               fmt::format("{} [{}]{}", panel.metric, unit.name, extent.logarithmic ? ", logarithmic" : ""));
@@ -120,7 +120,7 @@ void draw_curves(Canvas& canvas, const CdfPanel& panel, const Plot& plot) {
 // What the curves say, in numbers: no label has to find room in the plot.
 void draw_numbers(Canvas& canvas, const CdfPanel& panel, const Unit& unit, double top, bool limit_shows) {
   constexpr double kName = kPlotRight + 24;
-  constexpr std::array<double, 3> kColumns = {kWidth - 122, kWidth - 68, kWidth - 14};
+  constexpr std::array<double, 3> kColumns = {kPictureWidth - 122, kPictureWidth - 68, kPictureWidth - 14};
   canvas.text(kName, top + 4, unit.name, Anchor::start, "soft small");
   constexpr std::array<const char*, 3> kHeads = {"p50", "p95", "p99"};
   for (std::size_t i = 0; i < kMarks.size(); ++i)
@@ -190,12 +190,12 @@ Canvas cdfs(const std::vector<CdfPanel>& panels, const std::string& subtitle) {
   std::string absent;
   for (const CdfPanel& panel : panels)
     if (!any_samples(panel)) absent += (absent.empty() ? "; no samples of " : ", ") + panel.metric;
-  Canvas canvas(kWidth, "Latencies", subtitle + absent);
+  Canvas canvas(kPictureWidth, "Latencies", subtitle + absent);
   double top = canvas.top() + 30;
   for (const CdfPanel& panel : panels) {
     if (!any_samples(panel)) continue;
     draw_panel(canvas, panel, top);
-    top += kHeight + 70;
+    top += kCdfHeight + 70;
   }
   canvas.end_at(top - 26);
   return canvas;

@@ -17,7 +17,7 @@
 namespace afore::report {
 namespace {
 
-constexpr double kWidth = 960, kLeft = 62, kRight = 16;
+constexpr double kGanttLeft = 62, kGanttRight = 16;
 constexpr std::size_t kMostAttention = 12, kMostFfn = 24;
 constexpr std::size_t kMostTargets = 48;         // of a step, before a part of it is shown
 constexpr double kJoin = 0.4, kLabelWidth = 27;  // px
@@ -147,7 +147,7 @@ void Drawing::place(const std::vector<int>& workers, char pool, const char* titl
   const double middle = compute.at + compute.height / 2;
   for (const int worker : workers) {
     tops_[{pool, worker}] = y_;
-    canvas_.text(kLeft - 6, y_ + middle + 4, fmt::format("{}{}", pool, worker), Anchor::end, "soft small");
+    canvas_.text(kGanttLeft - 6, y_ + middle + 4, fmt::format("{}{}", pool, worker), Anchor::end, "soft small");
     y_ += height;
   }
   y_ += 8;
@@ -172,9 +172,9 @@ void Drawing::draw(const Slice& slice) {
   if (top == tops_.end() || slice.end_ns < from_ || slice.start_ns > to_) return;
   const Strip strip = strip_of(slice.pool, slice.lane);
   if (strip.height == 0) return;
-  const double scale = (kWidth - kLeft - kRight) / static_cast<double>(to_ - from_);
-  const double begin = kLeft + static_cast<double>(std::max(slice.start_ns, from_) - from_) * scale;
-  const double end = kLeft + static_cast<double>(std::min(slice.end_ns, to_) - from_) * scale;
+  const double scale = (kPictureWidth - kGanttLeft - kGanttRight) / static_cast<double>(to_ - from_);
+  const double begin = kGanttLeft + static_cast<double>(std::max(slice.start_ns, from_) - from_) * scale;
+  const double end = kGanttLeft + static_cast<double>(std::min(slice.end_ns, to_) - from_) * scale;
   const double y = top->second + strip.at;
   const std::string classes = class_of(slice, slice.step != timeline_.step);
   label(slice, begin, end, y, strip.height);
@@ -191,7 +191,8 @@ void Drawing::draw(const Slice& slice) {
 void Drawing::axis(double top) {
   const Unit unit = time_unit(static_cast<double>(to_ - from_));
   const Scale x{static_cast<double>(from_ - timeline_.from_ns) / unit.size,
-                static_cast<double>(to_ - timeline_.from_ns) / unit.size, kLeft, kWidth - kRight, false};
+                static_cast<double>(to_ - timeline_.from_ns) / unit.size, kGanttLeft, kPictureWidth - kGanttRight,
+                false};
   const Scale y{0, 1, y_, top, false};
   draw_x_axis(canvas_, x, y, linear_ticks(x.lo, x.hi, 11), fmt::format("time since the step began [{}]", unit.name));
 }
@@ -217,7 +218,7 @@ void Drawing::legend() {
   if (copies) keys.push_back({"copy of an expert", fmt::format("f{}", kCopyColor)});
   if (links) keys.push_back({"hidden states: A to F above, F to A below", "link"});
   if (past) keys.push_back({"other steps", "f7 past"});
-  y_ = draw_keys(canvas_, 12, canvas_.top() + 18, kWidth - kRight, keys) + 4;
+  y_ = draw_keys(canvas_, 12, canvas_.top() + 18, kPictureWidth - kGanttRight, keys) + 4;
 }
 
 void Drawing::run(const std::vector<int>& attention, const std::vector<int>& ffn, const Rows& rows) {
@@ -268,7 +269,7 @@ Canvas gantt(const Timeline& timeline, const std::optional<TimeWindow>& window, 
     const auto in_unit = [&](Nanos ns) { return brief(static_cast<double>(ns) / unit.size); };
     note += fmt::format(", {} to {} of {} {}", in_unit(shown.first), in_unit(shown.second), in_unit(all), unit.name);
   }
-  Canvas canvas(kWidth, "What every worker did", note);
+  Canvas canvas(kPictureWidth, "What every worker did", note);
   const auto attention = chosen(timeline, 'A', kMostAttention), ffn = chosen(timeline, 'F', kMostFfn);
   Drawing drawing(canvas, timeline, {shown.first, std::max(shown.second, shown.first + 1)});
   drawing.run(attention, ffn, make_rows(any_links(timeline), ffn.size() > 12));

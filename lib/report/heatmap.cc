@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <numeric>
 
+#include "report/sums.h"
 #include "report/theme.h"
 
 namespace afore::report {
 namespace {
 
-constexpr double kWidth = 960, kLeft = 62, kRight = 16;
+constexpr double kMapLeft = 62, kMapRight = 16;
 constexpr int kMostColumns = 1024, kMostRows = 256, kShownExperts = 3;
 
 // Lower ends of the colour steps, in times the even share.
@@ -22,9 +22,6 @@ constexpr std::array<double, 24> kFactors = {0,  0.25, 0.5, 0.75, 1,  1.5, 2,   
 int step_of(double load) {
   return static_cast<int>(std::upper_bound(kFactors.begin(), kFactors.end(), load) - kFactors.begin()) - 1;
 }
-
-// In doubles: single counts stay within 63 bits, their sum need not.
-double sum_of(const std::vector<std::int64_t>& counts) { return std::accumulate(counts.begin(), counts.end(), 0.0); }
 
 double mean_of(const std::vector<std::int64_t>& counts) {
   return counts.empty() ? 0 : sum_of(counts) / static_cast<double>(counts.size());
@@ -99,12 +96,12 @@ std::string factor_text(double factor) {
 
 // The steps in a row, the edges between them named.
 void draw_ramp(Canvas& canvas, const Grid& grid, double y) {
-  canvas.text(kLeft, y, "times the layer's mean (1 = even):", Anchor::start, "soft");
-  double x = kLeft + 218;
+  canvas.text(kMapLeft, y, "times the layer's mean (1 = even):", Anchor::start, "soft");
+  double x = kMapLeft + 218;
   canvas.rect(x, y - 11, 14, 14, "void");
   canvas.text(x + 19, y, "unused", Anchor::start, "soft small");
   x += 72;
-  const double each = std::min(36.0, (kWidth - kRight - 14 - x) / (grid.last_step + 1));
+  const double each = std::min(36.0, (kPictureWidth - kMapRight - 14 - x) / (grid.last_step + 1));
   for (int step = 0; step <= grid.last_step; ++step) {
     canvas.path(fmt::format("M{:.1f} {:.1f}h{:.1f}", x + step * each, y - 4, each), "",
                 fmt::format("stroke=\"{}\" stroke-width=\"14\"", cividis(1.0 * step / grid.last_step)));
@@ -126,17 +123,17 @@ Canvas heatmap(const ExpertLoads& loads, const std::string& subtitle) {
   const Grid grid = make_grid(loads);
   std::string note = fmt::format("{}; hottest {} times even", subtitle, brief(grid.hottest));
   if (grid.columns < grid.experts) note += fmt::format("; {} experts in {} groups", grid.experts, grid.columns);
-  Canvas canvas(kWidth, "Load of each expert, by layer", note);
-  const double y = canvas.top() + 8, width = kWidth - kLeft - kRight;
+  Canvas canvas(kPictureWidth, "Load of each expert, by layer", note);
+  const double y = canvas.top() + 8, width = kPictureWidth - kMapLeft - kMapRight;
   const double row = std::clamp(420.0 / grid.rows, 2.0, 22.0), height = row * grid.rows;
-  draw_cells(canvas, grid, kLeft, y, width, height);
+  draw_cells(canvas, grid, kMapLeft, y, width, height);
   for (const int i : index_ticks(grid.rows, std::max(1, static_cast<int>(height / 14))))
-    canvas.text(kLeft - 6, y + row * (i + 0.5) + 4, std::to_string(grid.row_layers[i]), Anchor::end, "soft small");
+    canvas.text(kMapLeft - 6, y + row * (i + 0.5) + 4, std::to_string(grid.row_layers[i]), Anchor::end, "soft small");
   canvas.upward_text(18, y + height / 2, "layer", "soft");
   for (const int e : index_ticks(grid.experts, 20))
-    canvas.text(kLeft + width * (e + 0.5) / grid.experts, y + height + 15, std::to_string(e), Anchor::middle,
+    canvas.text(kMapLeft + width * (e + 0.5) / grid.experts, y + height + 15, std::to_string(e), Anchor::middle,
                 "soft small");
-  canvas.text(kLeft + width / 2, y + height + 32, "expert", Anchor::middle, "soft");
+  canvas.text(kMapLeft + width / 2, y + height + 32, "expert", Anchor::middle, "soft");
   draw_ramp(canvas, grid, y + height + 58);
   canvas.end_at(y + height + 86);
   return canvas;

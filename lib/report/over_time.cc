@@ -12,7 +12,7 @@
 namespace afore::report {
 namespace {
 
-constexpr double kWidth = 960, kLeft = 74, kRight = 16, kUpper = 170, kLower = 110;
+constexpr double kTimeLeft = 74, kTimeRight = 16, kUpper = 170, kLower = 110;
 constexpr std::int64_t kMostBuckets = 360;
 constexpr std::size_t kUnplannedColor = 7;  // grey, as in the other pictures
 
@@ -149,11 +149,12 @@ double draw_lower(Canvas& canvas, const OverTime& data, const Range& range, Scal
 Canvas over_time(const OverTime& data, const std::string& subtitle) {
   const Range range = range_of(data);
   const std::int64_t each = range.per_bucket();
-  Canvas canvas(kWidth, "Imbalance and moved experts over time",
+  Canvas canvas(kPictureWidth, "Imbalance and moved experts over time",
                 each > 1 ? fmt::format("{}; means over {} steps", subtitle, each) : subtitle);
-  const double top = draw_keys(canvas, kLeft, canvas.top() + 18, kWidth - kRight, keys_of(data));
+  const double top = draw_keys(canvas, kTimeLeft, canvas.top() + 18, kPictureWidth - kTimeRight, keys_of(data));
   const std::int64_t end = range.first + ((range.last - range.first) / each + 1) * each;  // of the last bucket
-  const Scale x{static_cast<double>(range.first), static_cast<double>(end), kLeft, kWidth - kRight, false};
+  const Scale x{static_cast<double>(range.first), static_cast<double>(end), kTimeLeft, kPictureWidth - kTimeRight,
+                false};
   const double middle = draw_upper(canvas, data, range, x, top);
   const double bottom = draw_lower(canvas, data, range, x, middle + 22);
   Ticks ticks = linear_ticks(x.lo, x.hi, 11);

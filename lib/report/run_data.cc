@@ -24,7 +24,7 @@ void add_load(std::int64_t& sum, std::int64_t value, int layer) {
   sum += value;
 }
 
-void accumulate(std::vector<std::int64_t>& sums, std::span<const std::int64_t> values, int layer) {
+void add_up(std::vector<std::int64_t>& sums, std::span<const std::int64_t> values, int layer) {
   sums.resize(std::max(sums.size(), values.size()));
   for (std::size_t i = 0; i < values.size(); ++i) add_load(sums[i], values[i], layer);
 }
@@ -74,7 +74,7 @@ void RunData::add(const Demand& demand) {
     return;
   }
   ++targets;
-  accumulate(expert_loads.layers[demand.target.layer], demand.counts, demand.target.layer);
+  add_up(expert_loads.layers[demand.target.layer], demand.counts, demand.target.layer);
   held_ = demand.target;
   held_counts_ = demand.counts;
   unplanned_.insert(demand.target);
@@ -91,7 +91,7 @@ void RunData::settle_held() {
   for (std::size_t e = 0; e < held_counts_.size(); ++e)
     add_load(loads_[static_cast<std::size_t>(layer.primaries[e])],
              tile > 0 ? ceil_div(held_counts_[e], tile) : held_counts_[e], target.layer);
-  accumulate(load.before, loads_, target.layer);
+  add_up(load.before, loads_, target.layer);
   StepSums& sums = before_[target.step];
   const double imbalance = max_over_mean(loads_);
   if (imbalance == 0) return;
@@ -129,7 +129,7 @@ void RunData::add(const Plan& plan) {
                 fmt::format("the plan of step {}, layer {} is of {} FFN workers, the pictures of {}", plan.target.step,
                             plan.target.layer, plan.tile_load.size(), workers()),
                 fmt::format("give --workers {}", plan.tile_load.size()));
-  accumulate(load.after, plan.tile_load, plan.target.layer);
+  add_up(load.after, plan.tile_load, plan.target.layer);
   const double imbalance = max_over_mean(plan.tile_load);
   if (imbalance == 0) return;
   sums.imbalance += imbalance;

@@ -7,7 +7,7 @@
 namespace afore::report {
 namespace {
 
-constexpr std::int64_t kInFlight = 4;  // steps of one microbatch that may still get records
+constexpr std::int64_t kStepsKept = 4;  // steps of one microbatch that may still get records
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void StepTimes::add(const Demand& demand) {
   step.known = true;
   step.warmup = demand.phase == Phase::warmup;
   step.tokens = demand.tokens;
-  settle(microbatch, demand.target.step - kInFlight);
+  settle(microbatch, demand.target.step - kStepsKept);
 }
 
 void StepTimes::add_sampling(std::int64_t step, int microbatch, Nanos end_ns) {

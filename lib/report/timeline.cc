@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostWorkers = 1 << 20;  // as in every record
 constexpr std::int64_t kMostSlices = std::int64_t{1} << 18;
-constexpr std::int64_t kInFlight =
+constexpr std::int64_t kStepsOpen =
     3;  // a step is whole when the third one after it has begun: copies may outlive their step
 
 constexpr std::array<std::pair<std::string_view, Lane>, 4> kLanes = {
@@ -78,7 +78,7 @@ void TimelinePicker::add(const Slice& slice) {
   int& workers = slice.pool == 'A' ? attention_workers_ : ffn_workers_;
   workers = std::max(workers, slice.worker + 1);
   if (wanted_ && (slice.step < *wanted_ - 1 || slice.step > *wanted_ + 1)) return;
-  if (slice.step <= judged_ - kInFlight) return;  // far behind: a step that was judged without it
+  if (slice.step <= judged_ - kStepsOpen) return;  // far behind: a step that was judged without it
   keep(recent_[slice.step], slice);
   if (slice.step > newest_) settle(newest_ = slice.step);
 }
@@ -87,7 +87,7 @@ void TimelinePicker::add(const Slice& slice) {
 void TimelinePicker::settle(std::int64_t newest) {
   while (!recent_.empty()) {
     const auto next = recent_.upper_bound(judged_);
-    if (next == recent_.end() || next->first > newest - kInFlight) break;
+    if (next == recent_.end() || next->first > newest - kStepsOpen) break;
     judge(judged_ = next->first);
   }
   while (!recent_.empty() && recent_.begin()->first < judged_) recent_.erase(recent_.begin());
@@ -106,7 +106,7 @@ void TimelinePicker::judge(std::int64_t number) {
 }
 
 Timeline TimelinePicker::finish() {
-  settle(std::numeric_limits<std::int64_t>::max() - kInFlight);
+  settle(std::numeric_limits<std::int64_t>::max() - kStepsOpen);
   Timeline timeline;
   timeline.attention_workers = attention_workers_;
   timeline.ffn_workers = ffn_workers_;

@@ -1,4 +1,5 @@
 #include "report/worker_load.h"
+#include "report/sums.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +10,8 @@
 namespace afore::report {
 namespace {
 
-constexpr double kWidth = 960, kLeft = 74, kRight = 16, kHeight = 240;
+constexpr double kLoadLeft = 74, kLoadRight = 16, kLoadHeight = 240;
 constexpr std::size_t kMostBars = 96;  // pairs of bars
-
-double sum_of(const std::vector<std::int64_t>& loads) { return std::accumulate(loads.begin(), loads.end(), 0.0); }
 
 std::int64_t largest(const std::vector<std::int64_t>& loads) {
   return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
@@ -70,14 +69,14 @@ double max_over_mean(const std::vector<std::int64_t>& loads) {
 }
 
 Canvas worker_load(const WorkerLoad& load, const std::string& subtitle) {
-  Canvas canvas(kWidth, "Load of each FFN worker", subtitle);
-  const double below = draw_keys(canvas, kLeft, canvas.top() + 18, kWidth - kRight, keys_of(load));
+  Canvas canvas(kPictureWidth, "Load of each FFN worker", subtitle);
+  const double below = draw_keys(canvas, kLoadLeft, canvas.top() + 18, kPictureWidth - kLoadRight, keys_of(load));
   const std::size_t workers = load.before.size();
   const double most = static_cast<double>(std::max<std::int64_t>({1, largest(load.before), largest(load.after)}));
   const double scale = most >= 2e6 ? 1e6 : most >= 2e4 ? 1e3 : 1;
   const char* const prefix = scale == 1e6 ? "million " : scale == 1e3 ? "thousand " : "";
-  const Scale x{0, static_cast<double>(workers), kLeft, kWidth - kRight, false};
-  const Scale y{0, most / scale * 1.04, below + kHeight, below, false};
+  const Scale x{0, static_cast<double>(workers), kLoadLeft, kPictureWidth - kLoadRight, false};
+  const Scale y{0, most / scale * 1.04, below + kLoadHeight, below, false};
   draw_y_axis(canvas, x, y, linear_ticks(0, y.hi, 7), prefix + load.unit);
   if (workers <= kMostBars) draw_bars(canvas, load, x, y, scale);
   else draw_outlines(canvas, load, x, y, scale);
@@ -89,7 +88,7 @@ Canvas worker_load(const WorkerLoad& load, const std::string& subtitle) {
     canvas.text(x.at(w + 0.5), y.from_px + 16, fmt::format("F{}", w), Anchor::middle, "soft small");
   canvas.text((x.from_px + x.to_px) / 2, y.from_px + 33, "FFN worker", Anchor::middle, "soft");
   canvas.text(
-      kLeft, y.from_px + 56,
+      kLoadLeft, y.from_px + 56,
       load.after.empty()
           ? fmt::format("within single targets: max / mean {:.3f}", load.target_imbalance_before)
           : fmt::format("within single targets: max / mean {:.3f} initially, {:.3f} as planned (means over targets)",

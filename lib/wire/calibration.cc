@@ -5,13 +5,11 @@
 #include <string_view>
 
 #include "wire/decode.h"
+#include "wire/limits.h"
 #include "wire/sm_split.h"
 
 namespace afore::wire {
 namespace {
-
-constexpr double kMaxRate = 1e20;
-constexpr Nanos kMaxTimeNs = 1'000'000'000;
 
 void refuse_others(JsonValue object, std::initializer_list<std::string_view> known) {
   object.expect(JsonType::object);

@@ -81,7 +81,7 @@ class Events {
   bool first_ = true;
 };
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out;
   append_string(out, text);
   return out;
@@ -119,8 +119,8 @@ void add_slices(Events& events, const std::vector<Slice>& slices, const std::vec
     const std::string name = fmt::format("L{}/mb{} {}", s.target.layer, s.target.microbatch, short_name(op));
     events.add("X", fmt::format("\"name\":{},\"cat\":\"{}\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"args\":{{"
                                 "\"op\":{},\"step\":{},\"layer\":{},\"microbatch\":{}}}",
-                                quoted(name), kLanes[s.lane], pid_of(s), threads.of_slice[i], micros(s.start_ns),
-                                micros(s.end_ns - s.start_ns), quoted(op), s.target.step, s.target.layer,
+                                json_text(name), kLanes[s.lane], pid_of(s), threads.of_slice[i], micros(s.start_ns),
+                                micros(s.end_ns - s.start_ns), json_text(op), s.target.step, s.target.layer,
                                 s.target.microbatch));
   }
 }

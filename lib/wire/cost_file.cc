@@ -6,6 +6,7 @@
 #include "wire/decode.h"
 #include "wire/json_tree.h"
 #include "wire/json_writer.h"
+#include "wire/limits.h"
 #include "wire/wire.h"
 
 namespace afore::wire {
@@ -17,10 +18,7 @@ bool may_lack(Role role) {
   return role == Role::measured || role == Role::optional_rate || role == Role::rule || role == Role::token_time;
 }
 
-// What the arithmetic of the simulator stays exact and in range with.
-constexpr double kMaxRate = 1e20;
 constexpr double kLeastEfficiency = 0.001;
-constexpr Nanos kMaxTimeNs = 1'000'000'000;
 
 // Calls `visit(key, field, role)` in written order.
 template <class Profile, class Visit>
@@ -50,7 +48,7 @@ void visit_profile(Profile& p, Visit&& visit) {
   visit("sampling_token_ns", p.sampling_token_ns, Role::token_time);
 }
 
-struct Reader {
+struct ProfileReader {
   ObjectReader& object;
 
   void operator()(const char* key, double& to, Role role) const {
@@ -90,7 +88,7 @@ void check_missing(ObjectReader& object) {
                       "docs/metrics.md has a whole file to start from");
 }
 
-struct Writer {
+struct ProfileWriter {
   JsonWriter& json;
   void operator()(const char* key, const double& value, Role role) const {
     if (role != Role::token_time || value >= 0) json.real(key, value);
@@ -118,7 +116,7 @@ HardwareProfile parse_cost_file(std::string_view text, const std::string& source
   const JsonValue name = object.required("name");
   profile.name = name.string();
   if (profile.name.empty()) name.fail("the name is empty");
-  visit_profile(profile, Reader{object});
+  visit_profile(profile, ProfileReader{object});
   if (const JsonValue measured = object.find("measured")) profile.measured = read_calibration(measured);
   return profile;
 }
@@ -128,7 +126,7 @@ std::string to_json(const HardwareProfile& profile) {
   JsonWriter json(out);
   json.open('{');
   json.string("name", profile.name);
-  visit_profile(profile, Writer{json});
+  visit_profile(profile, ProfileWriter{json});
   if (profile.measured) {
     json.key("measured");
     write_calibration(json, *profile.measured);

@@ -90,7 +90,7 @@ void CsvTable::fail_line(std::int64_t line, const std::string& fact, const std::
 
 void CsvTable::fail(std::size_t row, std::size_t column, const std::string& fact, const std::string& hint) const {
   // Plain names as they are, others with their control characters and quotes escaped: messages are one line.
-  const std::string name = quoted(columns_[column]);
+  const std::string name = in_quotes(columns_[column]);
   fail_line(line_of_row_[row], name.substr(1, name.size() - 2) + ": " + fact, hint);
 }
 
@@ -130,7 +130,7 @@ void CsvTable::parse() {
   std::vector<std::string_view> sorted = columns_;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) fail_line(1, "the column " + quoted(*twice) + " occurs twice");
+  if (twice != sorted.end()) fail_line(1, "the column " + in_quotes(*twice) + " occurs twice");
 }
 
 std::size_t CsvTable::find(std::string_view column) const {
@@ -141,8 +141,8 @@ std::size_t CsvTable::column(std::string_view name) const {
   const std::size_t at = find(name);
   if (at < columns_.size()) return at;
   std::string have;
-  for (const std::string_view c : columns_) have += (have.empty() ? "" : ", ") + quoted(c);
-  fail_line(1, "no column " + quoted(name), "it has " + have);
+  for (const std::string_view c : columns_) have += (have.empty() ? "" : ", ") + in_quotes(c);
+  fail_line(1, "no column " + in_quotes(name), "it has " + have);
 }
 
 double CsvTable::number(std::size_t row, std::size_t column) const {
@@ -150,7 +150,7 @@ double CsvTable::number(std::size_t row, std::size_t column) const {
   double value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc{} || end != cell.data() + cell.size() || !std::isfinite(value))
-    fail(row, column, quoted(cell) + " is not a finite number");
+    fail(row, column, in_quotes(cell) + " is not a finite number");
   return value;
 }
 
@@ -158,7 +158,8 @@ std::int64_t CsvTable::integer(std::size_t row, std::size_t column, std::int64_t
   const std::string_view cell = text(row, column);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc{} || end != cell.data() + cell.size()) fail(row, column, quoted(cell) + " is not an integer");
+  if (error != std::errc{} || end != cell.data() + cell.size())
+    fail(row, column, in_quotes(cell) + " is not an integer");
   if (value < min || value > max)
     fail(row, column, std::to_string(value) + " is not between " + std::to_string(min) + " and " + std::to_string(max));
   return value;

@@ -1,12 +1,12 @@
 #include <algorithm>
 
 #include "wire/decode.h"
+#include "wire/limits.h"
 
 namespace afore::wire {
 namespace {
 
 // Far beyond any model or cluster, and small enough that products of them stay in range. Clusters as the flags.
-constexpr std::int64_t kMaxWidth = 1 << 24;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
 constexpr std::int64_t kMaxCachedBytes = std::int64_t{1} << 32;
 constexpr std::int64_t kMaxWorkers = 100'000;

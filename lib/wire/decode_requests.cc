@@ -3,11 +3,10 @@
 
 #include "wire/base64.h"
 #include "wire/decode.h"
+#include "wire/limits.h"
 
 namespace afore::wire {
 namespace {
-
-constexpr std::int64_t kMaxByteExperts = 256;  // ids are one byte each
 
 std::vector<std::uint8_t> read_experts(JsonValue text, std::int64_t tokens, const ModelSpec& model) {
   std::vector<std::uint8_t> ids;

@@ -44,7 +44,7 @@ Completion decode_completion(ObjectReader& record) {
   completion.finish_reason = reason.string();
   const char* const kReasons[] = {"stop", "length", "timeout", "cancelled", "rejected"};
   if (std::find(std::begin(kReasons), std::end(kReasons), completion.finish_reason) == std::end(kReasons))
-    reason.fail("unknown finish_reason " + quoted(completion.finish_reason),
+    reason.fail("unknown finish_reason " + in_quotes(completion.finish_reason),
                 "reasons are stop, length, timeout, cancelled and rejected");
   if (const JsonValue why = record.find("reject_reason")) completion.reject_reason = why.string();
   if (const JsonValue arrival = record.find("arrival_ns")) {

@@ -10,7 +10,7 @@ Phase read_phase(JsonValue value) {
   const std::string_view name = value.string();
   for (const Phase phase : {Phase::decode, Phase::prefill, Phase::mixed, Phase::warmup})
     if (name == to_string(phase)) return phase;
-  value.fail("unknown phase " + quoted(name), "phases are decode, prefill, mixed and warmup");
+  value.fail("unknown phase " + in_quotes(name), "phases are decode, prefill, mixed and warmup");
 }
 
 // tokens * top_k, capped: beyond 2^53 no sum can match.

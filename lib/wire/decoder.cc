@@ -46,14 +46,14 @@ Objective read_objective(JsonValue value) {
   const std::string_view name = value.string();
   if (name == to_string(Objective::time)) return Objective::time;
   if (name == to_string(Objective::tiles)) return Objective::tiles;
-  value.fail("unknown objective " + quoted(name), "objectives are time and tiles");
+  value.fail("unknown objective " + in_quotes(name), "objectives are time and tiles");
 }
 
 LoadRule read_load_rule(JsonValue value) {
   const std::string_view name = value.string();
   if (name == to_string(LoadRule::additive)) return LoadRule::additive;
   if (name == to_string(LoadRule::roofline)) return LoadRule::roofline;
-  value.fail("unknown rule " + quoted(name), "rules are additive and roofline");
+  value.fail("unknown rule " + in_quotes(name), "rules are additive and roofline");
 }
 
 std::vector<std::int64_t> read_counts(JsonValue array, const char* noun) {

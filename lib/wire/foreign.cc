@@ -1,11 +1,11 @@
 // Files of other tools that afore-trace imports.
 #include "wire/json_tree.h"
+#include "wire/limits.h"
 #include "wire/wire.h"
 
 namespace afore::wire {
 namespace {
 
-constexpr std::int64_t kMaxByteExperts = 256;  // ids are one byte each
 constexpr std::int64_t kMaxLayers = 1 << 20;
 
 void read_layers(ObjectReader& file, RoutingIdsMeta& meta) {

@@ -145,6 +145,6 @@ inline std::int64_t JsonValue::integer(std::int64_t min, std::int64_t max, const
 // Appends "/key" in JSON pointer form, shortened and without control characters, so that messages stay one line.
 void append_path(std::string& path, std::string_view key);
 // `text` in double quotes, shortened and escaped, for messages.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace afore::wire

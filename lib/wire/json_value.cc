@@ -32,7 +32,7 @@ std::string shortened(std::string_view text) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out;
   append_string(out, shortened(text));
   return out;
@@ -45,7 +45,7 @@ void append_path(std::string& path, std::string_view key) {
     else if (c == '/') escaped += "~1";
     else escaped += c;
   }
-  const std::string text = quoted(escaped);
+  const std::string text = in_quotes(escaped);
   path += '/';
   path += std::string_view(text).substr(1, text.size() - 2);
 }

@@ -2,15 +2,14 @@
 #include <cmath>
 
 #include "wire/json_tree.h"
+#include "wire/limits.h"
 #include "wire/measured_rows.h"
 
 namespace afore::wire {
 namespace {
 
 constexpr std::int64_t kMaxTokens = 1 << 26;
-constexpr std::int64_t kMaxWidth = 1 << 24;
 constexpr std::int64_t kMaxExperts = 4096;
-constexpr double kMs = 1e6;
 constexpr std::string_view kPowerLaw = "power_law_";
 
 void read_distribution(const CsvTable& table, std::size_t row, std::size_t column, ExpertLoad& load) {
@@ -21,7 +20,7 @@ void read_distribution(const CsvTable& table, std::size_t row, std::size_t colum
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), load.alpha);
   if (number.empty() || error != std::errc{} || end != number.data() + number.size() || !(load.alpha > 0) ||
       load.alpha > 10 || load.alpha == 1)
-    table.fail(row, column, quoted(text) + " is neither uniform nor power_law_A with 0 < A <= 10, A not 1");
+    table.fail(row, column, in_quotes(text) + " is neither uniform nor power_law_A with 0 < A <= 10, A not 1");
 }
 
 double weight_bytes(const CsvTable& table, std::size_t row, std::size_t column) {
@@ -30,7 +29,7 @@ double weight_bytes(const CsvTable& table, std::size_t row, std::size_t column) 
     if (text == one) return 1;
   for (const std::string_view two : {"bf16", "BF16", "bfloat16", "half", "FP16"})
     if (text == two) return 2;
-  table.fail(row, column, quoted(text) + " has no known size of a weight", "known: fp8, fp8_block, bf16, half");
+  table.fail(row, column, in_quotes(text) + " has no known size of a weight", "known: fp8, fp8_block, bf16, half");
 }
 
 std::string shape_text(const MeasuredRow& row) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "wire/limits.h"
 #include "wire/measured_rows.h"
 
 namespace afore::wire {
@@ -7,15 +8,13 @@ namespace {
 
 constexpr std::int64_t kMaxMessage = std::int64_t{1} << 50;
 constexpr std::int64_t kMaxCount = 1 << 24;
-constexpr double kUs = 1e3, kMs = 1e6;
-constexpr double kMaxTimeNs = 1e9;  // of anything in a cost file
 
 }  // namespace
 
 double time_at(const CsvTable& table, std::size_t row, std::size_t column, double unit_ns) {
   const double ns = table.number(row, column) * unit_ns;
   if (!(ns > 0)) table.fail(row, column, "a measured time must be above 0");
-  if (!(ns <= kMaxTimeNs)) table.fail(row, column, "a measured time of over a second");
+  if (!(ns <= static_cast<double>(kMaxTimeNs))) table.fail(row, column, "a measured time of over a second");
   return ns;
 }
 

@@ -14,6 +14,8 @@ void read_fused_moe(const CsvTable& table, MeasuredTable& out);     // fused
 void read_nccl(const CsvTable& table, MeasuredTable& out);          // nccl
 void read_deepep_links(const CsvTable& table, MeasuredTable& out);  // deepep: two rows each, dispatch and combine
 
+inline constexpr double kUs = 1e3, kMs = 1e6;  // in nanoseconds
+
 // A time above 0 in nanoseconds; `unit_ns` is the table's unit. Error{data} otherwise.
 double time_at(const CsvTable& table, std::size_t row, std::size_t column, double unit_ns);
 

@@ -3,7 +3,7 @@
 namespace afore::wire {
 
 RequestRecord RequestOrder::check(ObjectReader& record, RequestRecord request) const {
-  if (ids_.contains(request.id)) record.find("id").fail("a request before has the id " + quoted(request.id));
+  if (ids_.contains(request.id)) record.find("id").fail("a request before has the id " + in_quotes(request.id));
   if (request.arrival_ns < last_arrival_ns_)
     record.find("arrival_ns")
         .fail("the request arrives at " + std::to_string(request.arrival_ns) + " ns, the one before it at " +
@@ -12,7 +12,7 @@ RequestRecord RequestOrder::check(ObjectReader& record, RequestRecord request) c
   const auto rows = rows_.find(request.sequence);
   if (rows == rows_.end())
     record.find("sequence")
-        .fail("no sequence before has the id " + quoted(request.sequence),
+        .fail("no sequence before has the id " + in_quotes(request.sequence),
               "a sequence record stands before the first request that names it");
   if (request.offset >= rows->second)
     record.find("offset").fail("offset " + std::to_string(request.offset) + " is not below the sequence's " +
@@ -21,7 +21,7 @@ RequestRecord RequestOrder::check(ObjectReader& record, RequestRecord request) c
 }
 
 SequenceRecord RequestOrder::check(ObjectReader& record, SequenceRecord sequence) const {
-  if (rows_.contains(sequence.id)) record.find("id").fail("a sequence before has the id " + quoted(sequence.id));
+  if (rows_.contains(sequence.id)) record.find("id").fail("a sequence before has the id " + in_quotes(sequence.id));
   return sequence;
 }
 

@@ -100,7 +100,7 @@ void visit_losses(S& s, Visit&& visit) {
   visit("input_lost_bytes", s.input_lost_bytes);
 }
 
-struct Writer {
+struct SummaryWriter {
   JsonWriter& json;
   void operator()(std::string_view key, const Real& value) const { json.real_or_null(key, value); }
   void operator()(std::string_view key, const Count& value) const { json.integer_or_null(key, value); }
@@ -122,7 +122,7 @@ struct Writer {
 };
 
 // An absent or null key leaves the field as it is.
-struct Reader {
+struct SummaryReader {
   ObjectReader& object;
   template <class Read>
   void with(std::string_view key, Read&& read) const {
@@ -193,7 +193,7 @@ const std::set<std::string, std::less<>>& afore_keys() {
 std::string to_json(const Summary& summary) {
   std::string out;
   JsonWriter json(out);
-  const Writer write{json};
+  const SummaryWriter write{json};
   json.open('{');
   json.string("kind", "summary");
   json.string("producer", summary.producer);
@@ -217,15 +217,15 @@ std::string to_json(const Summary& summary) {
 
 Summary decode_summary(ObjectReader& record) {
   Summary summary;
-  const Reader read{record};
+  const SummaryReader read{record};
   read("producer", summary.producer);
   visit_benchmark(summary, read);
   const JsonValue afore = record.find("afore");
   if (!afore) return summary;
   ObjectReader object(afore);
-  visit_afore(summary, Reader{object});
-  visit_cancelled(summary, Reader{object});
-  visit_losses(summary, Reader{object});
+  visit_afore(summary, SummaryReader{object});
+  visit_cancelled(summary, SummaryReader{object});
+  visit_losses(summary, SummaryReader{object});
   for (const JsonValue member : afore)
     if (member.type() == JsonType::string && !afore_keys().contains(member.key()))
       summary.notes.emplace(member.key(), member.string());

@@ -52,7 +52,7 @@ TEST_P(ExactRule, EveryBoundAloneHolds) {
   std::vector<std::int64_t> parts;
   exact::Loads loads;
   exact::Grid grid;
-  exact::Bounds bounds;
+  exact::SplitBounds bounds;
   exact::Waste waste;
   ExactSplitter splitter;
   int tight = 0;

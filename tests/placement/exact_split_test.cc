@@ -91,7 +91,7 @@ TEST(ExactSplit, ProblemsWorkedByHand) {
 TEST(ExactSplit, BoundsWorkedByHand) {
   exact::Loads loads;
   exact::Grid grid;
-  exact::Bounds bounds;
+  exact::SplitBounds bounds;
   exact::Waste waste;
   std::vector<std::int64_t> parts;
   const auto load = [&](const SplitCase& made) {

@@ -26,8 +26,6 @@ namespace {
 constexpr double kPoorFit = 0.25;   // relative error of a fit from which the user is warned
 constexpr int kFfnWarmupIters = 3;  // of the whole grid
 
-const char* const kPublishHint = "give another name, or --force to replace it";
-
 struct CalibrateFlags {
   SweepFlags sweep;
   ShapeFlags shape;
@@ -141,7 +139,7 @@ void run_calibrate(const CalibrateFlags& flags, const std::vector<std::string>& 
                  static_cast<double>(flags.experts) * static_cast<double>(sweep.device.transfers->expert_bytes(sizes)),
                  fmt::format("--experts {}", flags.experts), "use fewer --experts or fewer --workers");
   HardwareProfile profile = load_base(flags, sweep.info());
-  check_can_publish(flags.output, flags.force, kPublishHint);
+  check_can_publish(flags.output, flags.force, kForceHint);
 
   Calibration measured = provenance(flags, sweep, arguments);
   measured.copies = measure_copies(flags, sweep);
@@ -163,7 +161,7 @@ void run_calibrate(const CalibrateFlags& flags, const std::vector<std::string>& 
   profile.measured = measured;
   const std::string text = wire::to_json(profile);
   wire::parse_cost_file(text, "the calibrated cost file");  // what no reader takes is refused here, not by who reads it
-  publish(flags.output, text + "\n", flags.force, kPublishHint);
+  publish(flags.output, text + "\n", flags.force, kForceHint);
   if (flags.output != "-") {
     ByteWriter out("-");
     out.write(report(profile, measured, flags.output, sweep.info()));

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "afore-plan/counted.h"
+#include "afore-plan/rounded.h"
 #include "common/cli.h"
 #include "common/messages.h"
 #include "report/table.h"
@@ -105,9 +106,6 @@ std::string describe_policy(const PolicyAdvice& p, const Advice& advice, const c
                     counted(static_cast<std::int64_t>(std::min(1e9, std::ceil(*p.payback_steps))), "step", "steps"));
   return text + "\n" + describe_window("in the evaluation", way.evaluation, setup) + "\n";
 }
-
-// Six decimals: what is printed of a ratio or a time has no more meaning.
-double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
 class Line {
  public:

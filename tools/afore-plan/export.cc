@@ -26,8 +26,6 @@
 namespace afore::plan {
 namespace {
 
-constexpr const char* kPublishHint = "give --force to write over it";
-
 struct ExportOptions {
   std::string file = "-", recover = "tail", to, output = "-", model_class;
   std::int64_t layer_updates_per_iter = 0, map_version = 1;
@@ -198,7 +196,7 @@ void check(const ExportOptions& o, const Maps& maps) {
 }
 
 void run_export(const ExportOptions& o) {
-  if (o.output != "-") cli::check_can_publish(o.output, o.force, kPublishHint);
+  if (o.output != "-") cli::check_can_publish(o.output, o.force, cli::kForceHint);
   if (o.to != "trtllm" && o.layer_updates_per_iter != 0)
     throw Error(ErrorKind::usage, "--layer-updates-per-iter is of --to trtllm");
   if (o.to == "vllm" && o.map_version == 2 && o.model_class.empty())
@@ -208,7 +206,7 @@ void run_export(const ExportOptions& o) {
   Maps maps = read(o);
   fill_or_refuse(o, maps);
   check(o, maps);
-  cli::publish(o.output, text_of(o, maps), o.force, kPublishHint);
+  cli::publish(o.output, text_of(o, maps), o.force, cli::kForceHint);
   cli::note(fmt::format("{} on {} workers of {}; {}", counted(static_cast<std::int64_t>(maps.layers.size()), "layer"),
                         maps.workers, counted(maps.slots_per_worker, "slot"),
                         redundancy_text(maps.workers * maps.slots_per_worker, maps.model.experts, maps.workers,

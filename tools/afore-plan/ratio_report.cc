@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "afore-plan/ratio.h"
+#include "afore-plan/rounded.h"
 #include "common/cli.h"
 #include "common/messages.h"
 #include "report/table.h"
@@ -164,8 +165,6 @@ std::string condition_table(const RatioCase& q, const RatioAnswer& a) {
                    fmt::format("{:.1f}%", idle(c.stage_ns, simulated_cycle_ns(q, a)))});
   return "\nno bubble with three microbatches: idle share of a pool\n" + table.aligned();
 }
-
-double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
 void add_points(wire::JsonWriter& json, const char* key, const RatioCase& q, const std::vector<RatioPoint>& points) {
   json.key(key);

@@ -21,8 +21,6 @@ struct CalibrateFlags {
   bool force = false;
 };
 
-const char* const kPublishHint = "choose another name, or give --force";
-
 std::string line(const char* what, const fit::FittedOperation& operation, const char* form) {
   return fmt::format("{:<10} {:>7} operations  {}  error: median {:.1f} %, p90 {:.1f} %\n", what,
                      operation.points.size(),
@@ -71,7 +69,7 @@ void require_measured(const cli::RecordStream& stream) {
 
 void calibrate(const CalibrateFlags& flags) {
   HardwareProfile base = cli::load_cost(flags.base);
-  if (flags.output != "-") cli::check_can_publish(flags.output, flags.force, kPublishHint);
+  if (flags.output != "-") cli::check_can_publish(flags.output, flags.force, cli::kForceHint);
   cli::RecordStream stream(flags.input, {}, cli::recover_of(flags.recover), cli::Progress::Output::at_end);
   fit::RunFit run;
   std::optional<double> plan_ns;
@@ -92,7 +90,7 @@ void calibrate(const CalibrateFlags& flags) {
   const std::string text = wire::to_json(profile);
   wire::parse_cost_file(text,
                         "the calibrated cost file");  // times beyond all reason are refused here, not by who reads it
-  cli::publish(flags.output, text + "\n", flags.force, kPublishHint);
+  cli::publish(flags.output, text + "\n", flags.force, cli::kForceHint);
   warn_of_poor_fits(result);
   if (flags.output == "-") return;
   ByteWriter out("-");

@@ -26,7 +26,7 @@
 namespace afore::serve {
 namespace {
 
-const char* const kOverwriteHint = "--summaries never overwrites: give another name";
+const char* const kSummariesHint = "--summaries never overwrites: give another name";
 
 struct Lane {
   std::string policy;
@@ -60,7 +60,7 @@ class Comparison {
 
   void run() {
     cli::check_report(flags_.report);
-    if (!flags_.summaries.empty()) cli::check_can_publish(flags_.summaries, false, kOverwriteHint);
+    if (!flags_.summaries.empty()) cli::check_can_publish(flags_.summaries, false, kSummariesHint);
     interrupted_ = cli::catch_interrupts();
     stream_.lines().stop_when(interrupted_);
     if (stream_.next()) {
@@ -245,7 +245,7 @@ class Comparison {
     if (flags_.format == "json") out.write(json);
     else out.write(heading() + (rows[0].injected ? request_table(rows) + "\n" : "") + tables(rows, tiles));
     out.finish();
-    if (!flags_.summaries.empty()) cli::publish(flags_.summaries, json, false, kOverwriteHint);
+    if (!flags_.summaries.empty()) cli::publish(flags_.summaries, json, false, kSummariesHint);
     publish_report(rows);
     for (const Summary& summary : rows)
       if (summary.policy == "eplb" && summary.copies == 0 && !interrupted)

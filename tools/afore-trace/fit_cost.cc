@@ -17,8 +17,6 @@
 namespace afore::cli {
 namespace {
 
-const std::string kPublishHint = "give another name, or --force to replace it";
-
 struct FitOptions {
   std::vector<std::string> files;
   std::string device, base, ffn, link, output;
@@ -114,7 +112,7 @@ void run_fit(const FitOptions& o) {
     throw Error(ErrorKind::usage, "--ffn, --link and --cost choose what goes into a cost file", "name it with -o");
   HardwareProfile base;
   if (!o.base.empty()) base = load_cost(o.base);
-  if (!o.output.empty()) check_can_publish(o.output, o.force, kPublishHint);
+  if (!o.output.empty()) check_can_publish(o.output, o.force, kForceHint);
   std::vector<MeasuredTable> tables = read_tables(o);
   fit::refuse_copies(tables);
   FitResult result;
@@ -127,7 +125,7 @@ void run_fit(const FitOptions& o) {
   result.groups = fit::fit_groups(tables, result.seed);
   std::string report = fit_report(result);
   if (!o.output.empty()) {
-    publish(o.output, cost_file(o, result, o.base.empty() ? nullptr : &base), o.force, kPublishHint);
+    publish(o.output, cost_file(o, result, o.base.empty() ? nullptr : &base), o.force, kForceHint);
     report += what_it_holds(o, result);
   }
   ByteWriter out("-");

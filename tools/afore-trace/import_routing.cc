@@ -14,7 +14,7 @@
 namespace afore::cli {
 namespace {
 
-struct Run {
+struct ImportRun {
   const ImportOptions& options;
   RoutingInputs inputs;
   std::vector<batch::WorkPhase> phases;
@@ -32,7 +32,7 @@ void check(const ImportOptions& o) {
                 "use at least one live request per microbatch");
 }
 
-std::int64_t default_steps(const Run& run) {
+std::int64_t default_steps(const ImportRun& run) {
   std::int64_t cycle = 0;
   for (const batch::WorkPhase& phase : run.phases) cycle += phase.steps;
   if (!run.options.phases.empty()) return cycle;
@@ -40,8 +40,8 @@ std::int64_t default_steps(const Run& run) {
   return std::max<std::int64_t>(1, run.inputs.rows / (run.options.prefill_chunk * run.options.microbatches));
 }
 
-Run prepare(const ImportOptions& o, RoutingInputs inputs) {
-  Run run{o, std::move(inputs), {}};
+ImportRun prepare(const ImportOptions& o, RoutingInputs inputs) {
+  ImportRun run{o, std::move(inputs), {}};
   run.prefill = o.prefill_chunk > 0;
   run.phases = parse_phases(o.phases.empty() ? "mixed:1" : o.phases, run.inputs.domains);
   run.warmup_steps = o.warmup_steps >= 0 ? o.warmup_steps : run.prefill ? 0 : 32;
@@ -49,7 +49,7 @@ Run prepare(const ImportOptions& o, RoutingInputs inputs) {
   return run;
 }
 
-std::unique_ptr<batch::Composer> make_composer(const Run& run) {
+std::unique_ptr<batch::Composer> make_composer(const ImportRun& run) {
   const ImportOptions& o = run.options;
   batch::PhaseSchedule schedule(run.phases, run.warmup_steps, run.warmup_steps + run.steps);
   const int microbatches = static_cast<int>(o.microbatches);
@@ -67,13 +67,13 @@ std::unique_ptr<batch::Composer> make_composer(const Run& run) {
 }
 
 // The header comes first and says how often requests repeat, so the batching is run once without routing.
-std::int64_t count_repeats(const Run& run) {
+std::int64_t count_repeats(const ImportRun& run) {
   const auto composer = make_composer(run);
   for (std::int64_t step = 0; step < run.warmup_steps + run.steps; ++step) composer->next_step();
   return composer->repeats();
 }
 
-JsonObject workload_of(const Run& run) {
+JsonObject workload_of(const ImportRun& run) {
   JsonObject workload;
   workload.add("form", run.prefill ? "prefill" : "decode");
   if (run.prefill) workload.add("chunk_tokens", run.options.prefill_chunk);
@@ -144,7 +144,7 @@ void import_routing_ids(const ImportOptions& options) {
 
 void import_routing(const ImportOptions& options, RoutingInputs inputs) {
   check(options);
-  Run run = prepare(options, std::move(inputs));
+  ImportRun run = prepare(options, std::move(inputs));
   const std::vector<int> recorded = select_layers(run.inputs.model, options.layers);
   keep_layers(run.inputs.model, recorded);
   warn_of_unknown_sizes(run.inputs.model);

@@ -21,7 +21,7 @@
 namespace afore::cli {
 namespace {
 
-const char* const kOverwriteHint = "-o never overwrites: give another name";
+const char* const kPlotHint = "-o never overwrites: give another name";
 
 struct PlotOptions {
   std::string view, file = "-", to, output = "-", recover = "tail", layers, window;
@@ -128,8 +128,8 @@ std::string picture_text(const PlotOptions& o) {
 void run_plot(PlotOptions o) {
   if (o.to.empty()) o.to = o.view == "all" ? "html" : "svg";
   refuse_unused(o);
-  check_can_publish(o.output, false, kOverwriteHint);
-  publish(o.output, o.to == "chrome" ? chrome_text(o) : picture_text(o), false, kOverwriteHint);
+  check_can_publish(o.output, false, kPlotHint);
+  publish(o.output, o.to == "chrome" ? chrome_text(o) : picture_text(o), false, kPlotHint);
 }
 
 }  // namespace

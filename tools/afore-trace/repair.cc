@@ -13,7 +13,7 @@
 namespace afore::cli {
 namespace {
 
-const char* const kOverwriteHint = "repair never overwrites: give another name";
+const char* const kRepairHint = "repair never overwrites: give another name";
 
 struct RepairOptions {
   std::string file, output;
@@ -31,7 +31,7 @@ void copy_lines(LogReader& from, LogWriter& to, const StopFlag* stop) {
 
 void run_repair(const RepairOptions& o) {
   if (!names_log(o.output)) throw Error(ErrorKind::usage, "-o " + o.output + ": a log has a name in .afl");
-  check_can_publish(o.output, false, kOverwriteHint);
+  check_can_publish(o.output, false, kRepairHint);
   const StopFlag* stop = catch_interrupts();
   LogInput input(o.file, Recover::skip, stop);
   if (input.held())
@@ -46,7 +46,7 @@ void run_repair(const RepairOptions& o) {
     if (error.kind() == ErrorKind::io) throw Error(ErrorKind::io, error.what(), o.output + " was not written");
     throw;
   }
-  unfinished.move_into_place(kOverwriteHint);
+  unfinished.move_into_place(kRepairHint);
   const LogReport& report = input.reader().report();
   ByteWriter out("-");
   out.write(fmt::format("{}: {} lines kept, {} lines and {} bytes lost\n", o.output, report.lines, report.lost_lines,

@@ -26,8 +26,6 @@
 namespace afore::cli {
 namespace {
 
-const std::string kPublishHint = "give another name, or --force to replace it";
-
 struct TrainPredictorOptions {
   PredictorDataOptions data;
   std::string output, features;
@@ -156,7 +154,7 @@ void train(const TrainPredictorOptions& o, const StopFlag* interrupted, Trained&
 void run_train(const TrainPredictorOptions& o) {
   if (o.data.hidden % predict::kLanes != 0)
     throw Error(ErrorKind::usage, fmt::format("--hidden {} is no multiple of {}", o.data.hidden, predict::kLanes));
-  check_can_publish(o.output, o.force, kPublishHint);
+  check_can_publish(o.output, o.force, kForceHint);
   check_output_is_no_input(o.data, o.output);
   const StopFlag* interrupted = catch_interrupts();
   Trained t;
@@ -173,7 +171,7 @@ void run_train(const TrainPredictorOptions& o) {
   if (const Accuracy mean = mean_of(t.layers); mean.rows > 0)
     t.model.facts["recall"] = fmt::format("{:.4f}", mean.recall);
   t.bytes = predict::predictor_bytes(t.model);
-  publish(o.output, t.bytes, o.force, kPublishHint);
+  publish(o.output, t.bytes, o.force, kForceHint);
   ByteWriter out("-");
   out.write(o.json ? json_of(t) : text_of(t));
   out.finish();

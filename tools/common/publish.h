@@ -5,6 +5,9 @@
 
 namespace afore::cli {
 
+// Of commands that have --force.
+inline constexpr const char* kForceHint = "give another name, or --force to replace it";
+
 // Error{io} when `path` exists and `overwrite` is off, or its folder cannot be written: asked before long work.
 // "-" is standard output and always fine. `hint` is what the user can do about an existing file.
 void check_can_publish(const std::string& path, bool overwrite, const std::string& hint);

@@ -13,14 +13,14 @@ bool names_log(const std::string& path) { return path.size() > 4 && path.ends_wi
 
 namespace {
 
-const char* const kOverwriteHint = "give another name, or remove it first";
+const char* const kRecordsHint = "give another name, or remove it first";
 
 }  // namespace
 
 RecordSink::RecordSink(const std::string& path, const LogWriterOptions& options)
     : progress_("records", kAbsent, path == "-" ? Progress::Output::streams : Progress::Output::at_end) {
   if (!names_log(path)) {
-    check_can_publish(path, false, kOverwriteHint);
+    check_can_publish(path, false, kRecordsHint);
     if (path != "-") {
       interrupted_ = catch_interrupts();  // so that nothing unfinished is left behind
       unfinished_ = std::make_unique<Unfinished>(path);
@@ -52,7 +52,7 @@ void RecordSink::flush() { text_ ? text_->flush() : log_->flush(); }
 void RecordSink::finish() {
   progress_.finish();
   text_ ? text_->finish() : log_->finish();
-  if (unfinished_) unfinished_->move_into_place(kOverwriteHint);
+  if (unfinished_) unfinished_->move_into_place(kRecordsHint);
 }
 
 }  // namespace afore::cli

@@ -5,7 +5,7 @@
 namespace afore::cli {
 namespace {
 
-const char* const kOverwriteHint = "--report never overwrites: give another name";
+const char* const kReportHint = "--report never overwrites: give another name";
 
 }  // namespace
 
@@ -16,9 +16,9 @@ void add_report(Command app, std::string& path) {
 }
 
 void check_report(const std::string& path) {
-  if (!path.empty()) check_can_publish(path, false, kOverwriteHint);
+  if (!path.empty()) check_can_publish(path, false, kReportHint);
 }
 
-void publish_report(const std::string& path, const std::string& html) { publish(path, html, false, kOverwriteHint); }
+void publish_report(const std::string& path, const std::string& html) { publish(path, html, false, kReportHint); }
 
 }  // namespace afore::cli

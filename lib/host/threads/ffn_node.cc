@@ -14,7 +14,7 @@ namespace {
 
 // How often a copy that moves by itself is looked at.
 constexpr auto kLookAtCopy = std::chrono::microseconds(20);
-constexpr auto kLookEvery = std::chrono::milliseconds(20);  // whether a copy that hangs may end
+constexpr auto kLookAtHang = std::chrono::milliseconds(20);  // whether a copy that hangs may end
 
 thread_local const FfnNode* tl_node = nullptr;  // whose thread this is
 
@@ -213,7 +213,7 @@ void FfnNode::serve_lane() {
     if (!moving_) return;
     std::unique_lock lock(mutex_);  // it moves by itself, or is paced and ends later
     const auto left = std::chrono::nanoseconds(moving_->end_ns - engine_.now());
-    lane_.wait_for(lock, moving_->moved ? std::min<std::chrono::nanoseconds>(left, kLookEvery) : kLookAtCopy,
+    lane_.wait_for(lock, moving_->moved ? std::min<std::chrono::nanoseconds>(left, kLookAtHang) : kLookAtCopy,
                    [this] { return plans_taken_ < plans_available_ || has_job_ || engine_.stopping(); });
   }
 }

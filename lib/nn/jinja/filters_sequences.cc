@@ -11,8 +11,6 @@
 namespace afore::nn::jinja {
 namespace {
 
-bool set(const Value* value) { return value != nullptr && truth(*value); }
-
 Value length(Run& run, const Value& input, const Arguments&) {
   std::size_t size = 0;
   const Sequence* sequence = as_sequence(input);
@@ -77,7 +75,7 @@ Value join(Run& run, const Value& input, const Arguments& given) {
 }
 
 Value if_undefined(Run& run, const Value& input, const Arguments& given) {
-  if (!is_undefined(input) && !(set(given[1]) && !truth(input))) return input;
+  if (!is_undefined(input) && !(is_set(given[1]) && !truth(input))) return input;
   return given[0] == nullptr ? run.text("") : *given[0];
 }
 
@@ -117,12 +115,12 @@ std::vector<Value> sorted(Run& run, std::vector<Keyed> keyed, bool descending) {
 Value sort(Run& run, const Value& input, const Arguments& given) {
   std::vector<Keyed> keyed;
   for (Value& item : iterate(run, input)) {
-    Value key = key_of(run, item, given[2], set(given[1]));
+    Value key = key_of(run, item, given[2], is_set(given[1]));
     keyed.push_back({std::move(key), std::move(item)});
   }
   if (given[2] != nullptr && as_text(*given[2]) != nullptr && as_text(*given[2])->find(',') != std::string::npos)
     run.fail("sort by several attributes is not computed");
-  return run.list(sorted(run, std::move(keyed), set(given[0])));
+  return run.list(sorted(run, std::move(keyed), is_set(given[0])));
 }
 
 Value sort_members(Run& run, const Value& input, const Arguments& given) {
@@ -132,15 +130,15 @@ Value sort_members(Run& run, const Value& input, const Arguments& given) {
   if (by != "key" && by != "value") run.fail("dictsort by what is neither key nor value");
   std::vector<Keyed> keyed;
   for (const auto& [key, value] : mapping->members)
-    keyed.push_back(
-        {key_of(run, by == "key" ? key : value, nullptr, set(given[0])), run.sequence(Flavour::tuple, {key, value})});
-  return run.list(sorted(run, std::move(keyed), set(given[2])));
+    keyed.push_back({key_of(run, by == "key" ? key : value, nullptr, is_set(given[0])),
+                     run.sequence(Flavour::tuple, {key, value})});
+  return run.list(sorted(run, std::move(keyed), is_set(given[2])));
 }
 
 Value unique(Run& run, const Value& input, const Arguments& given) {
   std::vector<Value> seen, kept;
   for (Value& item : iterate(run, input)) {
-    Value key = key_of(run, item, given[1], set(given[0]));
+    Value key = key_of(run, item, given[1], is_set(given[0]));
     check_key(run, key);
     if (std::any_of(seen.begin(), seen.end(), [&](const Value& other) { return equal(run, key, other); })) continue;
     seen.push_back(std::move(key));
@@ -154,9 +152,9 @@ Value extreme(Run& run, const Value& input, const Arguments& given) {
   std::vector<Value> candidates = iterate(run, input);
   if (candidates.empty()) return Undefined{};
   std::size_t best = 0;
-  Value best_key = key_of(run, candidates[0], given[1], set(given[0]));
+  Value best_key = key_of(run, candidates[0], given[1], is_set(given[0]));
   for (std::size_t i = 1; i < candidates.size(); ++i) {
-    Value key = key_of(run, candidates[i], given[1], set(given[0]));
+    Value key = key_of(run, candidates[i], given[1], is_set(given[0]));
     if (largest ? !is_less(run, best_key, key) : !is_less(run, key, best_key)) continue;
     best = i;
     best_key = std::move(key);
@@ -174,7 +172,7 @@ Value sum(Run& run, const Value& input, const Arguments& given) {
   return total;
 }
 
-constexpr Filter kFilters[] = {
+constexpr Filter kSequenceFilters[] = {
     {{"length"}, length},
     {{"count"}, length},
     {{"list"}, list},
@@ -195,6 +193,6 @@ constexpr Filter kFilters[] = {
 
 }  // namespace
 
-std::span<const Filter> sequence_filters() { return kFilters; }
+std::span<const Filter> sequence_filters() { return kSequenceFilters; }
 
 }  // namespace afore::nn::jinja

@@ -36,12 +36,10 @@ Value replaced(Run& run, const Value& input, const Arguments& given) {
 }
 
 // A boolean's JSON setting, and by Python's truth any other value.
-bool set(const Value* value) { return value != nullptr && truth(*value); }
-
 Value tojson(Run& run, const Value& input, const Arguments& given) {
   JsonStyle style;
-  style.ensure_ascii = set(given[0]);
-  style.sort_keys = set(given[3]);
+  style.ensure_ascii = is_set(given[0]);
+  style.sort_keys = is_set(given[3]);
   if (given[1] != nullptr && !is_none(*given[1])) {
     const std::string* text = as_text(*given[1]);
     const std::int64_t width = text == nullptr ? integer_argument(run, "tojson", given[1], 0) : 0;
@@ -67,7 +65,7 @@ Value indent(Run& run, const Value& input, const Arguments& given) {
     if (width > 1000) run.fail("indent by more than 1000 is not computed");
     by = text != nullptr ? *text : std::string(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)), ' ');
   }
-  const bool first = set(given[1]), blank = set(given[2]);
+  const bool first = is_set(given[1]), blank = is_set(given[2]);
   const std::string text = text_argument(run, "indent", input) + "\n";
   const std::vector<std::string_view> lines = split_lines(text, false);
   run.charge_bytes(text.size() + lines.size() * by.size());
@@ -118,7 +116,7 @@ Value absolute(Run& run, const Value& input, const Arguments&) {
 
 Value safe(Run& run, const Value& input, const Arguments&) { return run.text(str(run, input)); }
 
-constexpr Filter kFilters[] = {
+constexpr Filter kTextFilters[] = {
     {{"trim", 0, {"chars"}}, trim},
     {{"upper"}, changed<upper>},
     {{"lower"}, changed<lower>},
@@ -136,6 +134,6 @@ constexpr Filter kFilters[] = {
 
 }  // namespace
 
-std::span<const Filter> text_filters() { return kFilters; }
+std::span<const Filter> text_filters() { return kTextFilters; }
 
 }  // namespace afore::nn::jinja

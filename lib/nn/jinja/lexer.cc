@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "nn/ascii.h"
 #include "nn/jinja/python_text.h"
 #include "nn/json.h"
 #include "util/error.h"
@@ -13,7 +14,6 @@ namespace {
 
 using Kind = Token::Kind;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 // With line ends of one kind and without the last one, as Jinja reads a template.

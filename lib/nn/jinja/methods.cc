@@ -70,14 +70,14 @@ Value begins(Run& run, const Value& object, const Arguments& given) {
   return std::any_of(any->items.begin(), any->items.end(), holds);
 }
 
-Value replaced(Run& run, const Value& object, const Arguments& given) {
+Value replaced_of(Run& run, const Value& object, const Arguments& given) {
   const std::string& text = text_of(run, "replace", object);
   return replace_text(run, text, text_argument(run, "replace", *given[0]), text_argument(run, "replace", *given[1]),
                       integer_argument(run, "replace", given[2], -1));
 }
 
 template <std::string (*change)(std::string_view)>
-Value changed(Run& run, const Value& object, const Arguments&) {
+Value changed_of(Run& run, const Value& object, const Arguments&) {
   const std::string& text = text_of(run, "upper, lower, title or capitalize", object);
   run.charge(text.size() / 8);
   return run.text(change(text));
@@ -134,7 +134,7 @@ Value values(Run& run, const Value& object, const Arguments&) {
   return run.sequence(Flavour::view, std::move(result));
 }
 
-Value items(Run& run, const Value& object, const Arguments&) {
+Value items_of(Run& run, const Value& object, const Arguments&) {
   std::vector<Value> result;
   for (const auto& [key, value] : mapping_of(run, "items", object).members)
     result.push_back(run.sequence(Flavour::tuple, {key, value}));
@@ -163,11 +163,11 @@ constexpr Method kMethods[] = {
     {{"splitlines", 0, {"keepends"}}, lines},
     {{"startswith", 1, {"prefix"}}, begins<false>},
     {{"endswith", 1, {"suffix"}}, begins<true>},
-    {{"replace", 2, {"old", "new", "count"}}, replaced},
-    {{"upper"}, changed<upper>},
-    {{"lower"}, changed<lower>},
-    {{"title"}, changed<title>},
-    {{"capitalize"}, changed<capitalize>},
+    {{"replace", 2, {"old", "new", "count"}}, replaced_of},
+    {{"upper"}, changed_of<upper>},
+    {{"lower"}, changed_of<lower>},
+    {{"title"}, changed_of<title>},
+    {{"capitalize"}, changed_of<capitalize>},
     {{"find", 1, {"sub"}}, found<false>},
     {{"rfind", 1, {"sub"}}, found<true>},
     {{"count", 1, {"sub"}}, counted},
@@ -176,7 +176,7 @@ constexpr Method kMethods[] = {
     {{"removesuffix", 1, {"suffix"}}, without<true>},
     {{"keys"}, keys},
     {{"values"}, values},
-    {{"items"}, items},
+    {{"items"}, items_of},
     {{"get", 1, {"key", "default"}}, got},
     {{"append", 0, {"a", "b", "c", "d"}}, refused},
     {{"extend", 0, {"a", "b", "c", "d"}}, refused},

@@ -5,12 +5,11 @@
 #include <cmath>
 #include <limits>
 
+#include "nn/ascii.h"
 #include "nn/jinja/python_text.h"
 
 namespace afore::nn::jinja {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Without spaces around it and underscores between digits; nothing where an underscore stands elsewhere.
 std::optional<std::string> plain(std::string_view text) {

@@ -66,6 +66,7 @@ bool is_number(const Value& value);
 double as_double(const Value& value);  // of a number
 
 bool truth(const Value& value);
-const char* type_name(const Value& value);  // Python's, for messages
+inline bool is_set(const Value* argument) { return argument != nullptr && truth(*argument); }  // given, and true
+const char* type_name(const Value& value);                                                     // Python's, for messages
 
 }  // namespace afore::nn::jinja

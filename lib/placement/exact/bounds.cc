@@ -12,7 +12,7 @@ __int128 ceil_div128(__int128 a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
-void Bounds::reset(const Loads& loads, const Grid& grid) {
+void SplitBounds::reset(const Loads& loads, const Grid& grid) {
   loads_ = &loads;
   grid_ = &grid;
   coming_.clear();
@@ -21,7 +21,7 @@ void Bounds::reset(const Loads& loads, const Grid& grid) {
 }
 
 template <class Test>
-std::int64_t Bounds::least(std::int64_t floor, std::int64_t ceiling, Test&& fits) const {
+std::int64_t SplitBounds::least(std::int64_t floor, std::int64_t ceiling, Test&& fits) const {
   std::int64_t limit = grid_->at_least(floor);
   for (int step = 0; step < kSteps && limit < ceiling; ++step) {
     if (fits(limit)) return limit;
@@ -37,21 +37,21 @@ std::int64_t Bounds::least(std::int64_t floor, std::int64_t ceiling, Test&& fits
   return std::min(grid_->at_least(high), ceiling);
 }
 
-__int128 Bounds::room_of_all(std::int64_t limit) const {
+__int128 SplitBounds::room_of_all(std::int64_t limit) const {
   if (loads_->alike()) return static_cast<__int128>(limit) * loads_->workers();
   __int128 sum = 0;
   for (int w = 0; w < loads_->workers(); ++w) sum += loads_->room(w, limit);
   return sum;
 }
 
-__int128 Bounds::seats_of_all(std::int64_t limit) const {
+__int128 SplitBounds::seats_of_all(std::int64_t limit) const {
   if (loads_->alike()) return static_cast<__int128>(loads_->seats(0, limit)) * loads_->workers();
   __int128 sum = 0;
   for (int w = 0; w < loads_->workers(); ++w) sum += loads_->seats(w, limit);
   return sum;
 }
 
-std::int64_t Bounds::volume(std::int64_t ceiling) const {
+std::int64_t SplitBounds::volume(std::int64_t ceiling) const {
   if (volume_ == 0 && loads_->active_experts() == 0) return 0;
   if (loads_->plain()) {
     const auto mean = static_cast<std::int64_t>(ceil_div128(volume_, loads_->workers()));
@@ -62,14 +62,14 @@ std::int64_t Bounds::volume(std::int64_t ceiling) const {
   });
 }
 
-std::int64_t Bounds::pinned() const {
+std::int64_t SplitBounds::pinned() const {
   std::int64_t most = 0;
   for (int w = 0; w < loads_->workers(); ++w)
     most = std::max(most, loads_->load_of(w, loads_->pinned_tiles(w), loads_->pinned_active(w)));
   return most;
 }
 
-bool Bounds::prefixes_fit(std::int64_t limit) const {
+bool SplitBounds::prefixes_fit(std::int64_t limit) const {
   __int128 work = 0, room = 0, experts = 0, seats = 0;
   for (int i = 0; i < loads_->workers(); ++i) {
     const int worker = order_[i];
@@ -83,7 +83,7 @@ bool Bounds::prefixes_fit(std::int64_t limit) const {
 }
 
 // In steps of 1/63 of the largest: any order gives a valid bound, and this one takes no comparisons.
-void Bounds::order_by_pinned_load() {
+void SplitBounds::order_by_pinned_load() {
   const int workers = loads_->workers();
   pinned_.resize(workers);
   order_.resize(workers);
@@ -102,7 +102,7 @@ void Bounds::order_by_pinned_load() {
   for (int w = 0; w < workers; ++w) order_[starts[pinned_[w]]++] = w;
 }
 
-std::int64_t Bounds::prefixes(std::int64_t floor, std::int64_t ceiling) {
+std::int64_t SplitBounds::prefixes(std::int64_t floor, std::int64_t ceiling) {
   const Loads& loads = *loads_;
   const ReplicaTable& table = loads.replicas();
   const int workers = loads.workers();
@@ -133,7 +133,7 @@ std::int64_t Bounds::prefixes(std::int64_t floor, std::int64_t ceiling) {
   return std::min(grid_->at_least(best), ceiling);
 }
 
-void Bounds::count_coming() {
+void SplitBounds::count_coming() {
   const Loads& loads = *loads_;
   coming_.resize(loads.workers());
   for (int w = 0; w < loads.workers(); ++w) {
@@ -143,7 +143,7 @@ void Bounds::count_coming() {
   }
 }
 
-Demanded Bounds::demanded(std::int64_t limit) {
+Demanded SplitBounds::demanded(std::int64_t limit) {
   const Loads& loads = *loads_;
   const ReplicaTable& table = loads.replicas();
   if (coming_.empty()) count_coming();
@@ -181,7 +181,7 @@ Demanded Bounds::demanded(std::int64_t limit) {
   return all;
 }
 
-std::int64_t Bounds::forced(std::int64_t floor, std::int64_t ceiling) {
+std::int64_t SplitBounds::forced(std::int64_t floor, std::int64_t ceiling) {
   return least(floor, ceiling, [&](std::int64_t limit) {
     const Demanded all = demanded(limit);
     return all.possible && all.room + all.wasted <= room_of_all(limit) && all.seats <= seats_of_all(limit);

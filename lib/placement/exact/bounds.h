@@ -21,7 +21,7 @@ struct Demanded {
   std::int64_t forced = 0;  // of them beyond one per expert
 };
 
-class Bounds {
+class SplitBounds {
  public:
   void reset(const Loads& loads, const Grid& grid);
   // `ceiling` is a load that some split reaches: no bound exceeds it. Each is rounded up to an attainable load.

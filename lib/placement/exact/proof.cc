@@ -6,12 +6,12 @@ namespace afore::placement::exact {
 namespace {
 
 constexpr int kScanWorkers = 16;  // up to here all workers are searched at once, and in clusters where that fails
-constexpr int kRounds = 64;       // of a scan or of clusters: where loads are fine-grained, gains may be tiny
+constexpr int kProofRounds = 64;  // of a scan or of clusters: where loads are fine-grained, gains may be tiny
 constexpr int kScanSteps = 8;     // attainable loads between bound and load that are tried one by one
 
 }  // namespace
 
-void Proof::raise_by_waste(const Loads& loads, const Grid& grid, Bounds& bounds, SplitResult& result) {
+void Proof::raise_by_waste(const Loads& loads, const Grid& grid, SplitBounds& bounds, SplitResult& result) {
   waste_.reset(loads, result.load);
   int steps = 0;
   for (; steps < kScanSteps && result.bound < result.load; ++steps) {
@@ -30,7 +30,7 @@ void Proof::raise_by_waste(const Loads& loads, const Grid& grid, Bounds& bounds,
 void Proof::scan(Loads& loads, const Grid& grid, std::int64_t node_budget, SplitResult& result) {
   bool open = false;  // a threshold at or above the bound could not be decided
   for (int round = 0; result.bound < result.load; ++round) {
-    if (round == kRounds) return;
+    if (round == kProofRounds) return;
     std::int64_t limit = result.bound;
     if (open) {
       limit = result.load - 1;
@@ -58,7 +58,7 @@ void Proof::by_clusters(Loads& loads, const Grid& grid, Search& search, std::int
   const std::int64_t scanned = result.budget_hit ? result.load : 0;
   result.budget_hit = false;
   for (int round = 0; result.bound < result.load; ++round) {
-    result.budget_hit = round == kRounds;
+    result.budget_hit = round == kProofRounds;
     if (result.budget_hit) return;
     const std::int64_t limit = grid.at_most(result.load - 1);
     if (clusters_.resolve(loads, limit, node_budget)) {
@@ -74,7 +74,7 @@ void Proof::by_clusters(Loads& loads, const Grid& grid, Search& search, std::int
   }
 }
 
-void Proof::run(Loads& loads, const Grid& grid, Bounds& bounds, Search& search, std::int64_t node_budget,
+void Proof::run(Loads& loads, const Grid& grid, SplitBounds& bounds, Search& search, std::int64_t node_budget,
                 SplitResult& result) {
   raise_by_waste(loads, grid, bounds, result);
   clusters_.reset(loads);

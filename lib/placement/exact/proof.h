@@ -16,11 +16,11 @@ namespace afore::placement::exact {
 class Proof {
  public:
   // `result` holds the load that stands and a valid bound; the loads change where a better split is found.
-  void run(Loads& loads, const Grid& grid, Bounds& bounds, Search& search, std::int64_t node_budget,
+  void run(Loads& loads, const Grid& grid, SplitBounds& bounds, Search& search, std::int64_t node_budget,
            SplitResult& result);
 
  private:
-  void raise_by_waste(const Loads& loads, const Grid& grid, Bounds& bounds, SplitResult& result);
+  void raise_by_waste(const Loads& loads, const Grid& grid, SplitBounds& bounds, SplitResult& result);
   void scan(Loads& loads, const Grid& grid, std::int64_t node_budget, SplitResult& result);
   void by_clusters(Loads& loads, const Grid& grid, Search& search, std::int64_t node_budget, SplitResult& result);
 

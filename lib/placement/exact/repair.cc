@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kNodes = 40;
 constexpr int kBranches = 8;
-constexpr int kRounds = 32;
+constexpr int kMendRounds = 32;
 constexpr int kDepth = 2;
 
 }  // namespace
@@ -93,7 +93,7 @@ bool Search::improve(Loads& loads, int depth) {
 }
 
 std::int64_t Search::repair(Loads& loads, std::int64_t floor) {
-  for (int round = 0; round < kRounds && loads.max_load() > floor; ++round) {
+  for (int round = 0; round < kMendRounds && loads.max_load() > floor; ++round) {
     bool better = false;
     for (int depth = 1; depth <= kDepth && !better; ++depth) better = improve(loads, depth);
     if (!better) break;

@@ -6,7 +6,7 @@ namespace afore::placement::exact {
 namespace {
 
 constexpr std::int64_t kCounted = 1024;
-constexpr int kMoves = 256;
+constexpr int kSearchMoves = 256;
 
 // Most tiles of `from`'s part with which the receiver stays at or below the giver. Closed form for additive loads of
 // like workers, else by bisection of the monotone difference.
@@ -105,7 +105,7 @@ bool Search::best_move(const Loads& loads, int worker, std::int64_t floor, Move&
 void Search::descend(Loads& loads, std::int64_t floor) {
   Move best;
   int moves =
-      kMoves + 2 * loads.replicas().replicas();  // more only where loads are so fine-grained that gains are tiny
+      kSearchMoves + 2 * loads.replicas().replicas();  // more only where loads are so fine-grained that gains are tiny
   for (int worker = loads.busiest(); moves-- > 0 && loads.load(worker) > floor && best_move(loads, worker, floor, best);
        worker = loads.busiest())
     loads.shift(best.from, best.to, best.tiles);

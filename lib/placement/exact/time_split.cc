@@ -24,7 +24,7 @@ struct ExactSplitter::Engine {
 
   Loads loads;
   Grid grid;
-  Bounds bounds;
+  SplitBounds bounds;
   Search search;
   TileOptimal tile_optimal;
   Merge merge;

@@ -89,7 +89,7 @@ std::int64_t Waste::leftover(int worker, std::int64_t limit) const {
   return least;
 }
 
-bool Waste::fits(Bounds& bounds, std::int64_t limit) {
+bool Waste::fits(SplitBounds& bounds, std::int64_t limit) {
   const Demanded all = bounds.demanded(limit);
   const __int128 room = bounds.room_of_all(limit), seats = bounds.seats_of_all(limit);
   if (!all.possible || all.room + all.wasted > room || all.seats > seats) return false;

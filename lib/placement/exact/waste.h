@@ -16,7 +16,7 @@ class Waste {
   // Subset sums of every worker for limits up to `ceiling`. A worker whose sums would take too long wastes nothing.
   void reset(const Loads& loads, std::int64_t ceiling);
   // False: no split has a largest load of `limit` or less. Not monotone, but each refutation holds.
-  bool fits(Bounds& bounds, std::int64_t limit);
+  bool fits(SplitBounds& bounds, std::int64_t limit);
 
  private:
   // Sums of one worker: a row of bits per number of experts (one row where a setup is a whole number of tiles), a bit

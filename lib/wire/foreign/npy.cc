@@ -53,7 +53,7 @@ class HeaderReader {
     return true;
   }
   void expect(std::string_view token) {
-    if (!accept(token)) fail("expected " + quoted(token) + ", found " + quoted(rest_));
+    if (!accept(token)) fail("expected " + in_quotes(token) + ", found " + in_quotes(rest_));
   }
   std::string_view text();
   void read_dtype();
@@ -82,7 +82,7 @@ void HeaderReader::read_dtype() {
       element = known.element;
       return;
     }
-  fail("dtype " + quoted(name) + " is not read", "write it with .astype('<i4') or .astype('<i8')");
+  fail("dtype " + in_quotes(name) + " is not read", "write it with .astype('<i4') or .astype('<i8')");
 }
 
 void HeaderReader::read_shape() {
@@ -91,7 +91,8 @@ void HeaderReader::read_shape() {
     skip_spaces();
     std::int64_t extent = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
-    if (error != std::errc() || extent < 0) fail("the shape has " + quoted(rest_.substr(0, rest_.find_first_of(",)"))));
+    if (error != std::errc() || extent < 0)
+      fail("the shape has " + in_quotes(rest_.substr(0, rest_.find_first_of(",)"))));
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     if (shape.size() == kMaxDimensions) fail(fmt::format("there are more than {} dimensions", kMaxDimensions));
     shape.push_back(extent);
@@ -105,7 +106,7 @@ void HeaderReader::read_shape() {
 void HeaderReader::read() {
   bool has_dtype = false, has_order = false, has_shape = false;
   const auto once = [&](bool& seen, std::string_view key) {
-    if (seen) fail("the key " + quoted(key) + " is there twice");
+    if (seen) fail("the key " + in_quotes(key) + " is there twice");
     seen = true;
   };
   expect("{");
@@ -123,14 +124,14 @@ void HeaderReader::read() {
       once(has_shape, key);
       read_shape();
     } else {
-      fail("unknown key " + quoted(key));
+      fail("unknown key " + in_quotes(key));
     }
     if (accept(",")) continue;
     expect("}");
     break;
   }
   skip_spaces();
-  if (!rest_.empty()) fail("something follows the dict: " + quoted(rest_));
+  if (!rest_.empty()) fail("something follows the dict: " + in_quotes(rest_));
   if (!has_dtype || !has_order || !has_shape) fail("descr, fortran_order or shape is absent");
 }
 

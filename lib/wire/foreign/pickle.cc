@@ -45,7 +45,7 @@ void PickleView::fail_type(const char* expected) const {
 }
 
 PickleView PickleView::below(std::string_view key, Pickle::Id id) const {
-  const std::string shown = quoted(key);  // escaped and shortened: messages stay one line
+  const std::string shown = in_quotes(key);  // escaped and shortened: messages stay one line
   return {*pickle_, id, path_ + (path_.empty() ? "" : ".") + shown.substr(1, shown.size() - 2)};
 }
 
@@ -55,7 +55,7 @@ std::optional<PickleView> PickleView::find(std::string_view key) const {
   std::optional<Pickle::Id> found;
   for (std::size_t i = 0; i < items.size(); i += 2) {
     if (pickle_->type(items[i]) != PickleType::string || pickle_->text(items[i]) != key) continue;
-    if (found) fail("the key " + quoted(key) + " is there twice");
+    if (found) fail("the key " + in_quotes(key) + " is there twice");
     found = items[i + 1];
   }
   if (!found) return {};
@@ -64,7 +64,7 @@ std::optional<PickleView> PickleView::find(std::string_view key) const {
 
 PickleView PickleView::at(std::string_view key) const {
   if (std::optional<PickleView> found = find(key)) return *std::move(found);
-  fail("has no key " + quoted(key));
+  fail("has no key " + in_quotes(key));
 }
 
 std::vector<std::string_view> PickleView::keys() const {

@@ -113,7 +113,7 @@ void PickleReader::fail(const std::string& fact, const std::string& hint) const 
 }
 
 void PickleReader::refuse_call(const std::string& name) const {
-  const std::string shown = quoted(name);
+  const std::string shown = in_quotes(name);
   fail("the pickle calls " + shown.substr(1, shown.size() - 2) + ": this reader runs nothing",
        "only dicts, lists, numbers, strings and plain tensors are read; do not load the file elsewhere if you do not "
        "trust it");

@@ -9,7 +9,7 @@ namespace afore::wire {
 namespace {
 
 constexpr std::int64_t kMaxTopK = 1024;
-constexpr std::int64_t kMaxLayer = (1 << 16) - 1;
+constexpr std::int64_t kMaxRouteLayer = (1 << 16) - 1;
 
 bool all_alike(const std::int32_t* ids, std::int64_t tokens, std::int64_t top_k) {
   for (std::int64_t token = 1; token < tokens; ++token)
@@ -56,7 +56,7 @@ void RouteLog::read_line(std::string_view line, std::int64_t line_number) {
     row.push_back(id.index(1 << 16, "expert"));
     if (std::count(row.begin(), row.end(), row.back()) > 1) id.fail("the expert is there twice");
   }
-  Layer& at = layer_of(layer ? layer.integer(0, kMaxLayer, "layer") : 0);
+  Layer& at = layer_of(layer ? layer.integer(0, kMaxRouteLayer, "layer") : 0);
   if (index != 0 && at.pass_tokens.empty())
     token.fail("layer " + std::to_string(at.layer) + " begins with token " + std::to_string(index),
                "rows are missing: a pass counts its tokens from 0");

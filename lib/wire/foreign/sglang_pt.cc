@@ -68,7 +68,7 @@ MapFile read_map(TorchFile& file, const PickleView& root) {
   const IntegerTensor table = read_filled(file, root.at("physical_to_logical_map"), 2, 2);
   MapFile map = map_of(table.shape, table.values, LayerAxis::hidden);
   for (const std::string_view key : root.keys())  // SGLang passes them on as arguments, and fails
-    if (key != "physical_to_logical_map") note_violation(map, [&] { return "unknown key " + quoted(key); });
+    if (key != "physical_to_logical_map") note_violation(map, [&] { return "unknown key " + in_quotes(key); });
   return map;
 }
 
@@ -111,7 +111,7 @@ std::int64_t DumpReader::read_pass(const PickleView& record) {
   if (pass.integer() < 0 || pass.integer() > kMaxInteger)
     pass.fail(fmt::format("{} is no forward pass", pass.integer()));
   if (pass.integer() <= last_pass_) pass.fail(fmt::format("pass {} follows pass {}", pass.integer(), last_pass_));
-  if (key.string() != "primary") key.fail("is " + quoted(key.string()) + ", only primary is read");
+  if (key.string() != "primary") key.fail("is " + in_quotes(key.string()) + ", only primary is read");
   if (rank_ && *rank_ != rank.integer()) rank.fail(fmt::format("is {}, before {}", rank.integer(), *rank_));
   rank_ = rank.integer();
   return last_pass_ = pass.integer();

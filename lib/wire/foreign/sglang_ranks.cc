@@ -3,16 +3,12 @@
 
 #include <algorithm>
 
-#include "util/error.h"
+#include "wire/foreign/fail_in.h"
 #include "wire/foreign/sglang_pt.h"
 #include "wire/json_tree.h"
 
 namespace afore::wire {
 namespace {
-
-[[noreturn]] void fail(const std::string& name, const std::string& fact, const std::string& hint = "") {
-  throw Error(ErrorKind::data, name + ": " + fact, hint);
-}
 
 std::string part_name(const std::vector<std::string>& names, std::size_t part, std::optional<std::int64_t> rank) {
   return rank ? fmt::format("{}: rank {}", names[part], *rank) : names[part];
@@ -24,13 +20,13 @@ void check_alike(const std::vector<File>& parts, const std::vector<std::string>&
   AFORE_CHECK(!parts.empty() && parts.size() == names.size(), "each part has a name");
   for (std::size_t i = 1; i < parts.size(); ++i) {
     if (parts[i].rows != parts[0].rows || parts[i].cells != parts[0].cells)
-      fail(names[i], fmt::format("has {} layers of {} slots, {} has {} of {}", parts[i].rows, parts[i].cells, names[0],
-                                 parts[0].rows, parts[0].cells));
+      fail_in(names[i], fmt::format("has {} layers of {} slots, {} has {} of {}", parts[i].rows, parts[i].cells,
+                                    names[0], parts[0].rows, parts[0].cells));
     if (parts[i].physical_to_logical != parts[0].physical_to_logical)
-      fail(names[i], "its map is not that of " + names[0], "the dumps are of different moments; take them together");
+      fail_in(names[i], "its map is not that of " + names[0], "the dumps are of different moments; take them together");
     for (std::size_t j = 0; j < i; ++j)
       if (parts[i].rank && parts[i].rank == parts[j].rank)
-        fail(names[i], fmt::format("is of rank {}, and so is {}", *parts[i].rank, names[j]));
+        fail_in(names[i], fmt::format("is of rank {}, and so is {}", *parts[i].rank, names[j]));
   }
 }
 
@@ -40,9 +36,9 @@ void check_passes(const std::vector<std::int64_t>& first, const std::string& fir
   const auto [a, b] = std::mismatch(first.begin(), first.end(), passes.begin(), passes.end());
   if (a == first.end() && b == passes.end()) return;
   const bool absent = b == passes.end() || (a != first.end() && *a < *b);
-  fail(absent ? name : first_name,
-       fmt::format("forward pass {} is absent, {} has it", absent ? *a : *b, absent ? first_name : name),
-       "take the dumps of one recording");
+  fail_in(absent ? name : first_name,
+          fmt::format("forward pass {} is absent, {} has it", absent ? *a : *b, absent ? first_name : name),
+          "take the dumps of one recording");
 }
 
 std::vector<std::int64_t> passes_of(const RoutingFile& file) {
@@ -57,14 +53,15 @@ CountsFile sum_ranks(std::vector<CountsFile> parts, const std::vector<std::strin
   check_alike(parts, names);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].step_ids.empty() && parts.size() > 1)
-      fail(names[i], "its counts are of all ranks already", "give this file alone");
+      fail_in(names[i], "its counts are of all ranks already", "give this file alone");
     check_passes(parts[0].step_ids, part_name(names, 0, parts[0].rank), parts[i].step_ids,
                  part_name(names, i, parts[i].rank));
   }
   CountsFile out = std::move(parts[0]);
   for (std::size_t i = 1; i < parts.size(); ++i)
     for (std::size_t cell = 0; cell < out.counts.size(); ++cell)
-      if ((out.counts[cell] += parts[i].counts[cell]) > kMaxInteger) fail(names[i], "a count sums to more than 2^53");
+      if ((out.counts[cell] += parts[i].counts[cell]) > kMaxInteger)
+        fail_in(names[i], "a count sums to more than 2^53");
   if (parts.size() > 1) out.rank.reset();
   return out;
 }
@@ -75,14 +72,14 @@ RoutingFile join_ranks(std::vector<RoutingFile> parts, const std::vector<std::st
   const std::vector<std::int64_t> passes = passes_of(parts[0]);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].top_k != parts[0].top_k)
-      fail(names[i], fmt::format("has {} choices of a token, {} has {}", parts[i].top_k, names[0], parts[0].top_k));
+      fail_in(names[i], fmt::format("has {} choices of a token, {} has {}", parts[i].top_k, names[0], parts[0].top_k));
     check_passes(passes, part_name(names, 0, parts[0].rank), passes_of(parts[i]), part_name(names, i, parts[i].rank));
     tokens += parts[i].tokens;
   }
   if (parts.size() == 1) return std::move(parts[0]);
   const std::int64_t cells_of_token = parts[0].rows * parts[0].top_k;
   if (tokens > kMaxTableCells / cells_of_token)
-    fail(names[0], fmt::format("the ranks together have more than {} cells", kMaxTableCells));
+    fail_in(names[0], fmt::format("the ranks together have more than {} cells", kMaxTableCells));
   std::vector<std::int32_t> ids;
   ids.reserve(static_cast<std::size_t>(tokens * cells_of_token));
   std::vector<RoutingFile::Span> spans;

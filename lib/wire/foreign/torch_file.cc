@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "util/error.h"
+#include "wire/foreign/fail_in.h"
 #include "wire/foreign/zip_file.h"
 #include "wire/json_tree.h"
 
@@ -15,16 +15,13 @@ namespace {
 
 constexpr std::int64_t kFreeElements = std::int64_t{1} << 20;
 
-[[noreturn]] void fail(const std::string& source, const std::string& fact, const std::string& hint = "") {
-  throw Error(ErrorKind::data, source + ": " + fact, hint);
-}
-
 bool is_big_endian(const ZipFile& zip, const std::string& root, const std::string& source) {
   // Without the entry torch takes the numbers as the machine's own, and machines that serve are little-endian.
   if (!zip.has(root + "byteorder")) return false;
   const std::vector<std::uint8_t> order = zip.read(root + "byteorder");
   const std::string_view text(reinterpret_cast<const char*>(order.data()), order.size());
-  if (text != "little" && text != "big") fail(source, "byteorder is " + quoted(text) + ", neither little nor big");
+  if (text != "little" && text != "big")
+    fail_in(source, "byteorder is " + in_quotes(text) + ", neither little nor big");
   return text == "big";
 }
 
@@ -32,15 +29,15 @@ bool is_big_endian(const ZipFile& zip, const std::string& root, const std::strin
 
 TorchFile::Parts TorchFile::unpack(std::vector<std::uint8_t> bytes, const std::string& source) {
   if (bytes.size() >= 2 && bytes[0] == 0x80 && bytes[1] <= 5)
-    fail(source, "is a pickle without a zip around it, as torch.save wrote before PyTorch 1.6",
-         "write it again with torch.save(..., _use_new_zipfile_serialization=True)");
+    fail_in(source, "is a pickle without a zip around it, as torch.save wrote before PyTorch 1.6",
+            "write it again with torch.save(..., _use_new_zipfile_serialization=True)");
   const ZipFile zip(std::move(bytes), source);
-  if (zip.names().empty()) fail(source, "the zip is empty");
+  if (zip.names().empty()) fail_in(source, "the zip is empty");
   const std::string& first = zip.names()[0];
   const std::string root = first.substr(0, first.find('/') == std::string::npos ? 0 : first.find('/') + 1);
-  if (!zip.has(root + "data.pkl")) fail(source, "is a zip without data.pkl: not of torch.save");
+  if (!zip.has(root + "data.pkl")) fail_in(source, "is a zip without data.pkl: not of torch.save");
   if (zip.has(root + "constants.pkl"))
-    fail(source, "is a TorchScript program, not a file of torch.save", "save the tensors with torch.save");
+    fail_in(source, "is a TorchScript program, not a file of torch.save", "save the tensors with torch.save");
   Parts parts;
   parts.big_endian = is_big_endian(zip, root, source);
   const std::string data = root + "data/";
@@ -97,7 +94,7 @@ void TorchFile::spend(const PickleView& view, std::int64_t elements) {
 IntegerTensor TorchFile::integers(const PickleView& view) {
   const PickleTensor& tensor = view.tensor();
   const auto storage = storages_.find(tensor.storage);
-  if (storage == storages_.end()) view.fail("there is no storage data/" + quoted(tensor.storage));
+  if (storage == storages_.end()) view.fail("there is no storage data/" + in_quotes(tensor.storage));
   const std::int64_t count = checked_count(view, tensor, storage->second.size());
   IntegerTensor out{tensor.shape, {}};
   out.values.resize(static_cast<std::size_t>(count));

@@ -20,7 +20,7 @@ void note(MapFile& map, YamlValue where, const std::string& fact) {
 
 YamlValue inline_balancer(YamlValue balancer) {
   if (balancer.type() == YamlType::scalar && !balancer.is_null())
-    balancer.fail("is the path " + quoted(balancer.text()), "give that file instead");
+    balancer.fail("is the path " + in_quotes(balancer.text()), "give that file instead");
   balancer.expect(YamlType::mapping);
   return balancer;
 }

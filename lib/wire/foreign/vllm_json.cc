@@ -83,7 +83,7 @@ MapFile parse_vllm_map(std::string_view text, const std::string& source, const s
   const std::string_view expected = number == 1 ? kOne : kByModel;
   if (format.string() != expected)
     format.fail("the format of version " + std::to_string(number) + " is \"" + std::string(expected) + "\", not " +
-                quoted(format.string()));
+                in_quotes(format.string()));
   if (number == 1) return read_model(file, {"version", "format"});
   MapFile map = read_by_model(file.required("model_maps"), source, model_key);
   note_unknown_keys(file.value(), {"version", "format", "model_maps"}, map);

@@ -110,7 +110,7 @@ void YamlBuilder::check_keys(std::uint32_t mapping) {
   for (std::size_t i = 1; i < keys_.size(); ++i)
     if (tree_.text_of(keys_[i]) == tree_.text_of(keys_[i - 1]))
       fail(tree_.nodes_[keys_[i]].line - 1,
-           fmt::format("the key {} is there twice, first in line {}", quoted(tree_.text_of(keys_[i])),
+           fmt::format("the key {} is there twice, first in line {}", in_quotes(tree_.text_of(keys_[i])),
                        tree_.nodes_[keys_[i - 1]].line));
 }
 

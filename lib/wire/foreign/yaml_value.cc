@@ -68,9 +68,9 @@ std::int64_t YamlValue::integer(std::int64_t min, std::int64_t max, const char* 
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   const bool decimal = tree_->nodes_[at_].plain && !size.empty() && end == digits.data() + digits.size() &&
                        error != std::errc::invalid_argument && (size == "0" || size[0] != '0');
-  if (!decimal) fail(fmt::format("{} {} is no decimal integer", noun, quoted(digits)));
+  if (!decimal) fail(fmt::format("{} {} is no decimal integer", noun, in_quotes(digits)));
   if (error != std::errc() || value < min || value > max)
-    fail(fmt::format("{} {} is outside {} to {}", noun, quoted(digits), min, max));
+    fail(fmt::format("{} {} is outside {} to {}", noun, in_quotes(digits), min, max));
   return value;
 }
 

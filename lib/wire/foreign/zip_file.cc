@@ -60,7 +60,7 @@ void ZipFile::read_directory() {
     if (zip_stat_index(archive_.get(), static_cast<zip_uint64_t>(i), 0, &entry) != 0 ||
         (entry.valid & kNeeded) != kNeeded)
       fail(fmt::format("entry {} cannot be read", i));
-    const std::string place = "entry " + quoted(entry.name) + ": ";
+    const std::string place = "entry " + in_quotes(entry.name) + ": ";
     if ((entry.valid & ZIP_STAT_ENCRYPTION_METHOD) && entry.encryption_method != ZIP_EM_NONE)
       fail(place + "is encrypted");
     if (entry.comp_method != ZIP_CM_STORE)
@@ -75,7 +75,8 @@ void ZipFile::read_directory() {
   std::iota(sorted_.begin(), sorted_.end(), std::size_t{0});
   std::sort(sorted_.begin(), sorted_.end(), [&](std::size_t a, std::size_t b) { return names_[a] < names_[b]; });
   for (std::size_t i = 1; i < sorted_.size(); ++i)
-    if (names_[sorted_[i]] == names_[sorted_[i - 1]]) fail("entry " + quoted(names_[sorted_[i]]) + " is there twice");
+    if (names_[sorted_[i]] == names_[sorted_[i - 1]])
+      fail("entry " + in_quotes(names_[sorted_[i]]) + " is there twice");
 }
 
 std::size_t ZipFile::find(std::string_view name) const {
@@ -86,8 +87,8 @@ std::size_t ZipFile::find(std::string_view name) const {
 
 std::vector<std::uint8_t> ZipFile::read(std::string_view name) const {
   const std::size_t entry = find(name);
-  if (entry == names_.size()) fail("has no entry " + quoted(name));
-  const std::string place = "entry " + quoted(name) + ": ";
+  if (entry == names_.size()) fail("has no entry " + in_quotes(name));
+  const std::string place = "entry " + in_quotes(name) + ": ";
   const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(zip_fopen_index(archive_.get(), entry, 0), zip_fclose);
   if (!file) {
     if (zip_error_code_zip(zip_get_error(archive_.get())) == ZIP_ER_MEMORY) throw std::bad_alloc();

@@ -13,14 +13,14 @@ constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant
 std::string read_role(JsonValue value) {
   const std::string_view role = value.string();
   if (std::find(std::begin(kRoles), std::end(kRoles), role) == std::end(kRoles))
-    value.fail("unknown role " + quoted(role));
+    value.fail("unknown role " + in_quotes(role));
   return std::string(role);
 }
 
 std::string_view read_part(JsonValue value) {
   ObjectReader part(value);
   const JsonValue type = part.required("type");
-  if (type.string() != "text") value.fail(quoted(type.string()) + " is not supported: content is text");
+  if (type.string() != "text") value.fail(in_quotes(type.string()) + " is not supported: content is text");
   return part.required("text").string();
 }
 
