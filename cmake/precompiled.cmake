@@ -1,5 +1,5 @@
 # Half of what a source takes to compile is the standard library's headers: with AFORE_PRECOMPILE they are read once per
-# kind of target. Sources include what they use all the same; presets without it, the sanitizers' among them, see to that.
+# kind of target. Sources include what they use all the same; preset dev and clang-tidy see to that.
 option(AFORE_PRECOMPILE "Read the standard library's headers once for all sources" OFF)
 
 set(AFORE_STANDARD_HEADERS <algorithm> <array> <chrono> <cmath> <cstdint> <deque> <fmt/format.h> <functional> <map>
