@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "afore-serve/compare_heading.h"
 #include "afore-serve/compare_tables.h"
 #include "afore-serve/feed.h"
 #include "afore-serve/replay.h"
@@ -243,56 +244,15 @@ class Comparison {
     }
     ByteWriter out("-");
     if (flags_.format == "json") out.write(json);
-    else out.write(heading() + (rows[0].injected ? request_table(rows) + "\n" : "") + tables(rows, tiles));
+    else
+      out.write(compare_heading(flags_, *setup_) + (rows[0].injected ? request_table(rows) + "\n" : "") +
+                tables(rows, tiles));
     out.finish();
     if (!flags_.summaries.empty()) cli::publish(flags_.summaries, json, false, kSummariesHint);
     publish_report(rows);
     for (const Summary& summary : rows)
       if (summary.policy == "eplb" && summary.copies == 0 && !interrupted)
         cli::warn("eplb copied nothing after warm-up: --eplb-interval or --eplb-step-bytes left it no chance");
-  }
-
-  std::string heading() const {
-    const ClusterSpec& c = setup_->cluster;
-    const LayerCost& cost = setup_->cost;
-    const bool roofline = cost.rule == LoadRule::roofline;
-    return fmt::format(
-        "{}: {}, {} redundant slots, {} tokens per tile, {} microbatches, objective {}\n"
-        "cost {}: FFN time = {:.2f} us + {}{:.2f} us x tiles{} {:.2f} us x experts{}; a copy takes {:.1f} us\n{}",
-        setup_->model.name.empty() ? "model" : cli::printable(setup_->model.name), devices(), c.redundant_slots,
-        c.tile_tokens, c.microbatches, to_string(setup_->planner.limits.objective),
-        cli::printable(setup_->profile.name), static_cast<double>(cost.c0_ns) / 1e3, roofline ? "max(" : "",
-        static_cast<double>(cost.c1_ns) / 1e3, roofline ? "," : " +", static_cast<double>(cost.c2_ns) / 1e3,
-        roofline ? ")" : "", static_cast<double>(cost.copy_ns) / 1e3, differing_workers() + unusual_flags());
-  }
-
-  std::string devices() const {
-    const ClusterSpec& c = setup_->cluster;
-    if (flags_.topology == "colocated") return fmt::format("{} ranks of attention and FFN", c.ffn_workers);
-    return fmt::format("{} attention + {} FFN workers", c.attention_workers, c.ffn_workers);
-  }
-
-  // What changes every row and shows in none.
-  std::string unusual_flags() const {
-    std::string text;
-    if (flags_.planning.split == "exact") text += "other systems' policies split exactly\n";
-    if (!flags_.planning.init.empty()) text += fmt::format("layers start with the maps of {}\n", flags_.planning.init);
-    if (flags_.planning.primaries != "auto") text += fmt::format("{} primaries\n", flags_.planning.primaries);
-    if (flags_.planning.level == "off") text += "not levelled\n";
-    if (flags_.dispatch == "broadcast") text += "every row is sent to all FFN workers\n";
-    return text;
-  }
-
-  std::string differing_workers() const {
-    std::string text;
-    for (std::size_t w = 0; w < setup_->cluster.workers.size(); ++w) {
-      const WorkerTraits& traits = setup_->cluster.workers[w];
-      if (traits == WorkerTraits{}) continue;
-      text += fmt::format("worker {}: FFN times x {:g}, copies x {:g}{}\n", w,
-                          static_cast<double>(traits.slowdown_permille) / 1e3,
-                          static_cast<double>(traits.copy_slowdown_permille) / 1e3, traits.draining ? ", drains" : "");
-    }
-    return text;
   }
 
   const ServeFlags& flags_;
