@@ -10,7 +10,8 @@ check_packages=(ccache clang-format clang-tidy zsh fish mandoc dpkg-dev debootst
   python3-venv curl)
 tools=(afore-trace afore-plan afore-serve afore-migrate)
 
-# With ccache, a second clone in another folder finds what the first one compiled.
+# With ccache, a second clone in another folder finds tests that the first one compiled; of rooms and tools only in
+# presets that compile their sources one at a time, as CMake's sources of several name files by their whole path.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 
 say() { printf '%s\n' "$*" >&2; }

@@ -88,7 +88,7 @@ std::string table_head(const Plan& plan) {
       options.sizes.intermediate, plan.device.transfers->expert_bytes(options.sizes), options.experts, options.copies,
       options.warmup_iters, options.iters);
   if (plan.crowded())
-    text += fmt::format("# {} threads on {} processors: copies take turns with the FFN, and no overlap is to be had\n",
+    text += fmt::format("# {} threads on {} processors: copies take turns with the FFN, and its slowdown is their price\n",
                         plan.threads, plan.info.units);
   return text;
 }
@@ -211,7 +211,7 @@ void run_overlap(const OverlapFlags& flags, const std::vector<std::string>& argu
   const Plan plan = resolve(flags);
   if (!flags.json_file.empty()) check_can_publish(flags.json_file, false, hint);
   if (plan.crowded())
-    warn(fmt::format("{} threads on {} processors: no overlap is to be had; fewer --workers or --threads", plan.threads,
+    warn(fmt::format("{} threads on {} processors: what copies hide here, the FFN is slowed down by", plan.threads,
                      plan.info.units));
   ByteWriter out("-");
   const auto print = [&](const std::string& text) {

@@ -155,15 +155,18 @@ std::vector<host::IncomingRequest> from_trace(const PromptFlags& flags, const nn
   std::size_t at = 0, cut = 0;
   for (std::size_t i = 0; i < trace.size(); ++i) {
     const std::int64_t context = config.max_positions;
-    const std::int64_t output = std::min(trace[i].output_tokens, context / 2);
+    const std::int64_t wanted =
+        flags.max_tokens != kAbsent ? std::min(flags.max_tokens, trace[i].output_tokens) : trace[i].output_tokens;
+    const std::int64_t output = std::min(wanted, context / 2);
     const std::int64_t size = std::min(trace[i].prompt_tokens, context - output);
-    if (output != trace[i].output_tokens || size != trace[i].prompt_tokens) ++cut;
+    if (output != wanted || size != trace[i].prompt_tokens) ++cut;
     auto prompt = std::make_shared<host::Prompt>();
     for (std::int64_t t = 0; t < size; ++t, at = (at + 1) % text.size()) prompt->token_ids.push_back(text[at]);
     prompt->temperature = flags.temperature;
     prompt->top_p = flags.top_p.value_or(1);
     prompt->seed = static_cast<std::uint64_t>(flags.seed) + i;
     prompt->ignore_eos = true;  // the trace says how long the output is
+    prompt->stop = flags.stop;
     host::IncomingRequest request;
     request.record = {fmt::format("r{}", i), trace[i].at_ns, size, output, "", 0};
     request.prompt = std::move(prompt);
