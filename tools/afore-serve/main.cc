@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
         afore::serve::add_http_flags(http, http_flags);
         http.examples({{"On this machine, and a client's question",
                         "afore-serve http -q --port 0 --ready-file ready > summary.jsonl &\n"
-                        "until [ -e ready ]; do sleep 0.1; done\n"
+                        "until [ -e ready ] || ! kill -0 $!; do sleep 0.1; done\n"
                         "curl -s \"$(cat ready)/v1/completions\" \\\n"
                         "  -d '{\"prompt\":\"int main(\",\"max_tokens\":8}'\n"
                         "kill $!; wait"},
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
                         "head -c 24 /dev/urandom | base64 > token\n"
                         "afore-serve http -q --listen 0.0.0.0 --port 0 --token-file token \\\n"
                         "  --ready-file ready > summary.jsonl &\n"
-                        "until [ -e ready ]; do sleep 0.1; done\n"
+                        "until [ -e ready ] || ! kill -0 $!; do sleep 0.1; done\n"
                         "curl -s -H \"authorization: Bearer $(cat token)\" \\\n"
                         "  \"$(cat ready)/v1/models\"\n"
                         "kill $!; wait"}});
