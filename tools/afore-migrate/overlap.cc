@@ -88,8 +88,9 @@ std::string table_head(const Plan& plan) {
       options.sizes.intermediate, plan.device.transfers->expert_bytes(options.sizes), options.experts, options.copies,
       options.warmup_iters, options.iters);
   if (plan.crowded())
-    text += fmt::format("# {} threads on {} processors: copies take turns with the FFN, and its slowdown is their price\n",
-                        plan.threads, plan.info.units);
+    text +=
+        fmt::format("# {} threads on {} processors: copies take turns with the FFN, and its slowdown is their price\n",
+                    plan.threads, plan.info.units);
   return text;
 }
 
