@@ -34,6 +34,11 @@ run "${sample[@]}" --seed 3 --host monolithic | texts | cmp - one && echo same
 run "${sample[@]}" --seed 4 | texts | cmp -s - one || echo other
 run --prompts <(echo '{"prompt":"The file","id":"p0#1","seed":4,"max_tokens":12,"temperature":1,"top_p":0.95}') | texts |
   cmp - <(sed -n 2p one) && echo 'request i uses seed + i'
+echo '# a trace says how long, within --max-tokens'
+printf '%s\n' TIMESTAMP,ContextTokens,GeneratedTokens '2023-11-16 18:17:03.9799600,20,9' \
+  '2023-11-16 18:17:04.0319600,30,3' > trace.csv
+run --trace trace.csv | jq -s -c 'sort_by(.id)[] | [.prompt_tokens, .output_tokens]'
+run --trace trace.csv --max-tokens 4 | jq -s -c 'sort_by(.id)[] | [.prompt_tokens, .output_tokens]'
 echo '# refused'
 try() {
   printf '%s\n' "$1" > bad.jsonl
