@@ -2,7 +2,9 @@
 # --device cuda, computed by the CPU stand-in for CUDA: what the independent float32 implementation says, up to the first
 # step whose two best tokens roundings to bf16 could swap.
 set -euo pipefail
-export AFORE_CUDA_PLUGIN=$(dirname "$(command -v afore-serve)")/../lib/libafore_cuda_shim.so
+plugin=$(dirname "$(command -v afore-serve)")/../lib/libafore_cuda_shim.so
+[[ -e $plugin ]] || { echo "no $plugin"; exit 77; }
+export AFORE_CUDA_PLUGIN=$plugin
 golden=$AFORE_SOURCE_DIR/models/tiny/golden/reference.json
 jq -c '.[] | . as $g | ([$g.greedy_margin[] < 0.2] | index(true) // length) as $clear |
   ([$clear, ($g.greedy_ids | length), 6] | min) as $n | select($n >= 4) |
