@@ -107,7 +107,7 @@ TEST(ThreadsProperty, TheSameBitsAsInOnePiece) {
   RecordProperty("targets", std::to_string(targets));
   RecordProperty("copies", std::to_string(copies));
   if (seeds < kSeeds) return;
-  EXPECT_GT(copies, targets / 10) << "replicas hardly moved: the test says little";
+  EXPECT_GT(copies, targets / 4) << "replicas hardly moved: the test says little";
 }
 
 }  // namespace
